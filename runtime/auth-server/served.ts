@@ -65,7 +65,7 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
   const scopes = { supported: settings.scopesSupported, baseline: settings.baselineScopes };
   const known = clients(settings.issuer, {
     secrets: keys.secrets,
-    deriveKey,
+    isShared: keys.isShared,
     nonce: entropy,
     findPublished: lasting.findPublished,
     clock,

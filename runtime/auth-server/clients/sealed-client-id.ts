@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { seal, SEAL_BYTES, unseal } from '../../process/index.ts';
-import { oncePerSecret, type Secrets } from '../keys/secrets.ts';
+import { type Clock, seal, SEAL_BYTES, unseal } from '../../process/index.ts';
+import { currentKey, HEAD_BYTES, headOf, keyNamedBy, type SealingKey, sealingKeys } from '../keys/sealing-keys.ts';
+import { deriveKey, type Secrets } from '../keys/secrets.ts';
+import { ClientError } from './client-error.ts';
 import type { Registration } from './registration-metadata.ts';
 
 /** A client id that holds its registration: nothing has to be stored, and nothing can be lost. */
@@ -20,15 +22,19 @@ export interface RegisteredClient extends Registration {
 export interface SealedClientIds {
   /** Undefined: the id would be longer than `MAX_CLIENT_ID_CHARACTERS`. Rejects where there are no secrets. */
   readonly seal: (registration: RegisteredClient) => Promise<SealedClient | undefined>;
-  /** Undefined: not an id of this issuer under any of the secrets, or not whole. */
+  /**
+   * Undefined: not an id of this issuer under any of the secrets, or not whole. Throws ClientError (503) where it was
+   * sealed a short while ago with a secret that has not reached this replica yet.
+   */
   readonly open: (clientId: string) => Promise<SealedClient | undefined>;
 }
 
 export interface SealedClientIdDeps {
   /** The current secret first, which seals; each opens. */
   readonly secrets: Secrets;
-  /** A key of 32 bytes for one purpose. */
-  readonly deriveKey: (secret: Buffer, purpose: string) => Buffer;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Whether other replicas seal, too, maybe with a secret that this one does not have yet. */
+  readonly isShared: boolean;
   /** So many random bytes. */
   readonly nonce: (bytes: number) => Buffer;
 }
@@ -41,68 +47,59 @@ export const MAX_CLIENT_ID_CHARACTERS = 2_000;
 
 /** The form of the id: changes with the layout of the bytes, the document or the dictionary. */
 const PREFIX = 'c1-';
-const HINT_BYTES = 4;
 
 /** `issuer` is sealed in: an id of another issuer is not opened, even under the same secrets. */
 export const sealedClientIds = (issuer: string, deps: SealedClientIdDeps): SealedClientIds => {
-  const keysOf = keysWith(deps.deriveKey);
-  const bound = Buffer.from(`${PREFIX}${issuer}`);
-  const sealedWith = (keys: Keys, clientId: string, registration: RegisteredClient): SealedClient => ({
+  const { secrets, clock, isShared, nonce } = deps;
+  const keys = sealingKeys('client id', { secrets, boundTo: () => issuer });
+  const sealedWith = ({ key }: SealingKey, clientId: string, registration: RegisteredClient): SealedClient => ({
     clientId,
     registration,
-    clientSecret: registration.authMethod === 'none' ? undefined : secretFor(keys, clientId),
+    clientSecret: registration.authMethod === 'none' ? undefined : secretFor(key, clientId),
   });
   return {
     seal: async (registration) => {
-      const [current] = await deps.secrets();
-      if (!current) throw new Error('there is no HMAC secret');
-      const keys = keysOf(current);
-      const sealed = seal(packed(registration), { key: keys.sealing, as: bound }, deps.nonce);
-      const clientId = `${PREFIX}${Buffer.concat([keys.hint, sealed]).toString('base64url')}`;
-      return clientId.length > MAX_CLIENT_ID_CHARACTERS ? undefined : sealedWith(keys, clientId, registration);
+      const current = currentKey(await keys());
+      const head = headOf(current, clock.now());
+      const sealed = seal(packed(registration), { key: current.key, as: boundTo(head) }, nonce);
+      const clientId = `${PREFIX}${Buffer.concat([head, sealed]).toString('base64url')}`;
+      return clientId.length > MAX_CLIENT_ID_CHARACTERS ? undefined : sealedWith(current, clientId, registration);
     },
     open: async (clientId) => {
       const bytes = bytesOf(clientId);
       if (!bytes) return undefined;
-      const hint = bytes.subarray(0, HINT_BYTES);
-      for (const secret of await deps.secrets()) {
-        const keys = keysOf(secret);
-        const registration = keys.hint.equals(hint) ? opened(keys, bytes, bound) : undefined;
-        if (registration) return sealedWith(keys, clientId, registration);
+      const key = keyNamedBy(await keys(), bytes, clock.now());
+      if (key === 'on its way') {
+        if (isShared) throw new ClientError(503, ON_ITS_WAY, RETRY_SECONDS);
+        return undefined;
       }
-      return undefined;
+      const registration = key && opened(key, bytes);
+      return registration && sealedWith(key, clientId, registration);
     },
   };
 };
 
-interface Keys {
-  readonly sealing: Buffer;
-  readonly clientSecrets: Buffer;
-  /** Says which secret has sealed an id, and nothing about the secret. */
-  readonly hint: Buffer;
-}
+const ON_ITS_WAY =
+  'the client has registered with a key that has not reached this replica of the server yet; try again';
+const RETRY_SECONDS = 10;
 
-const keysWith = (deriveKey: SealedClientIdDeps['deriveKey']): ((secret: Buffer) => Keys) =>
-  oncePerSecret((secret) => ({
-    sealing: deriveKey(secret, 'client id'),
-    clientSecrets: deriveKey(secret, 'client secret'),
-    hint: deriveKey(secret, 'client id hint').subarray(0, HINT_BYTES),
-  }));
+const boundTo = (head: Buffer): Buffer => Buffer.concat([Buffer.from(PREFIX), head]);
 
-const secretFor = ({ clientSecrets }: Keys, clientId: string): string =>
-  createHmac('sha256', clientSecrets).update(clientId).digest('base64url');
+const secretFor = (key: Buffer, clientId: string): string =>
+  createHmac('sha256', deriveKey(key, 'client secret')).update(clientId).digest('base64url');
 
 /** Undefined for what is no id. An id has one spelling: base64url that decodes to the same bytes is another id. */
 const bytesOf = (clientId: string): Buffer | undefined => {
   if (!clientId.startsWith(PREFIX) || clientId.length > MAX_CLIENT_ID_CHARACTERS) return undefined;
   const text = clientId.slice(PREFIX.length);
   const bytes = Buffer.from(text, 'base64url');
-  const isWhole = bytes.length > HINT_BYTES + SEAL_BYTES && bytes.toString('base64url') === text;
+  const isWhole = bytes.length > HEAD_BYTES + SEAL_BYTES && bytes.toString('base64url') === text;
   return isWhole ? bytes : undefined;
 };
 
-const opened = (keys: Keys, bytes: Buffer, bound: Buffer): RegisteredClient | undefined => {
-  const document = unseal(bytes.subarray(HINT_BYTES), { key: keys.sealing, as: bound });
+const opened = ({ key }: SealingKey, bytes: Buffer): RegisteredClient | undefined => {
+  const as = boundTo(bytes.subarray(0, HEAD_BYTES));
+  const document = unseal(bytes.subarray(HEAD_BYTES), { key, as });
   return document && unpacked(document);
 };
 

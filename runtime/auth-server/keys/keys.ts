@@ -4,6 +4,7 @@ import type { Store } from '../../store/index.ts';
 import { Followed } from './followed.ts';
 import { type MadeKeys, type MadeKeysDeps, ownKeys, sharedKeys } from './made-keys.ts';
 import { sealerFor } from './sealer.ts';
+import { type KnownSecret, knownSecrets, spreadFirst } from './secret-spread.ts';
 import { isTooShort, type ReadBytes, type Secrets, secretIn, secretsIn, TOO_SHORT } from './secrets.ts';
 import { type SigningKeys, signingKeysIn } from './signing-keys.ts';
 
@@ -17,6 +18,8 @@ export interface KeysDeps {
   readonly readSecret: ReadSecret;
   readonly readBytes: ReadBytes;
   readonly clock: Clock;
+  /** Whether other replicas use the same secrets: then a new one makes nothing before it can have reached them. */
+  readonly isShared: boolean;
   /** Stand in where no files are named. */
   readonly made: MadeKeys;
 }
@@ -25,6 +28,8 @@ export interface KeysDeps {
 export interface Keys {
   /** Throws `issuer_unavailable` while a file is not usable, as `signing` does. */
   readonly secrets: Secrets;
+  /** As `KeysDeps` have it. */
+  readonly isShared: boolean;
   readonly signing: () => Promise<SigningKeys>;
   /** The public keys, the same as long as none of them changes. While a file is not usable, those before. */
   readonly published: () => Promise<readonly JWK[]>;
@@ -36,7 +41,8 @@ export interface Keys {
 }
 
 /** The keys in the files of the moment, followed as they change; without files, keys that are made. */
-export const openKeys = (files: () => KeyFiles, { readSecret, readBytes, clock, made }: KeysDeps): Keys => {
+export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
+  const { readSecret, readBytes, clock, isShared, made } = deps;
   const signing = new Followed({
     read: async () =>
       files().signing.length > 0
@@ -45,14 +51,19 @@ export const openKeys = (files: () => KeyFiles, { readSecret, readBytes, clock, 
     make: async (pems) => keySetOf(await signingKeysIn(pems.map((pem) => pem?.toString()))),
     clock,
   });
+  let known: readonly KnownSecret[] | undefined;
   const secrets = new Followed({
     read: async () =>
       files().hmac.length > 0 ? Promise.all(files().hmac.map(readBytes)) : [(await made.current()).secret],
-    make: (contents) => secretsIn(contents.map((content) => (Buffer.isBuffer(content) ? content : undefined))),
+    make: (contents) => {
+      const found = secretsIn(contents.map((content) => (Buffer.isBuffer(content) ? content : undefined)));
+      return (known = knownSecrets(found, isShared ? known : undefined, clock.now()));
+    },
     clock,
   });
   return {
-    secrets: () => secrets.current(),
+    isShared,
+    secrets: async () => spreadFirst(await secrets.current(), clock.now()),
     signing: async () => (await signing.current()).keys,
     published: async () => (await signing.lastUsable()).published,
     onChanged: (listener) => signing.onChanged(listener),
@@ -72,8 +83,6 @@ export const openKeys = (files: () => KeyFiles, { readSecret, readBytes, clock, 
 export interface NamedKeysDeps extends Omit<KeysDeps, 'made'>, MadeKeysDeps {
   readonly store: Store;
   readonly random: () => number;
-  /** Whether other replicas use the store, too. */
-  readonly isShared: boolean;
   /** The issuer. */
   readonly boundTo: () => string;
 }

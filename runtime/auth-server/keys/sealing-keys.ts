@@ -66,9 +66,19 @@ export const isSealedWith = ({ id }: SealingKey, sealed: Buffer): boolean =>
  * `issuer_unavailable` where it was sealed a short while ago with a secret that has not reached this replica yet.
  */
 export const keyThatSealed = (keys: readonly SealingKey[], sealed: Buffer, nowMs: number): SealingKey | undefined => {
-  if (sealed.length < HEAD_BYTES + SEAL_BYTES || sealed[0] !== VERSION) return undefined;
-  const key = keys.find((each) => isSealedWith(each, sealed));
-  if (!key && Math.abs(nowMs - sealedAtMs(sealed)) < SECRET_SPREAD_MS)
+  const key = keyNamedBy(keys, sealed, nowMs);
+  if (key === 'on its way')
     throw keysUnusable('another replica seals with an HMAC secret that has not reached this one yet');
   return key;
+};
+
+/** As `keyThatSealed`, with a word in place of what that throws. */
+export const keyNamedBy = (
+  keys: readonly SealingKey[],
+  sealed: Buffer,
+  nowMs: number,
+): SealingKey | 'on its way' | undefined => {
+  if (sealed.length < HEAD_BYTES + SEAL_BYTES || sealed[0] !== VERSION) return undefined;
+  const key = keys.find((each) => isSealedWith(each, sealed));
+  return key ?? (Math.abs(nowMs - sealedAtMs(sealed)) < SECRET_SPREAD_MS ? 'on its way' : undefined);
 };

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { SECRET_SPREAD_MS } from '../../../../runtime/auth-server/keys/sealing-keys.ts';
 import { startAuthorizationEndpoint } from '../../../fixtures/authorization-endpoint.ts';
+import { frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { publishedBy, sealing, secretOf, startClients } from '../../../fixtures/oauth-clients.ts';
 
 const REDIRECT = 'https://agent.example/callback';
@@ -55,7 +57,9 @@ describe('at the token endpoint of oidc-provider, a client', () => {
 
   test('whose secret was rotated away is no client any more', async () => {
     const { client_id } = await startClients().registered({ redirect_uris: [REDIRECT] });
-    const endpoint = await startAuthorizationEndpoint(startClients(sealing(secretOf('second'))).findClient);
+    const later = frozenClock(Date.UTC(2026, 0, 1) + SECRET_SPREAD_MS);
+    const without = startClients({ ...sealing(secretOf('second')), clock: later });
+    const endpoint = await startAuthorizationEndpoint(without.findClient);
     assert.deepEqual(await verdict(await endpoint.redeem({ client_id, redirect_uri: REDIRECT })), REFUSED);
     const { outcome, sentTo } = await endpoint.authorize({ client_id, redirect_uri: REDIRECT });
     assert.deepEqual([outcome, sentTo], ['refused', undefined]);

@@ -6,6 +6,8 @@ import {
   type RegisteredClient,
   sealedClientIds,
 } from '../../../../runtime/auth-server/clients/sealed-client-id.ts';
+import { headOf, SECRET_SPREAD_MS, sealingKeys } from '../../../../runtime/auth-server/keys/sealing-keys.ts';
+import { frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { ISSUER, sealing, secretOf } from '../../../fixtures/oauth-clients.ts';
 
 const [first, second] = [secretOf('first'), secretOf('second')];
@@ -24,6 +26,10 @@ const CURSOR: RegisteredClient = {
 };
 
 const idsOf = (...secrets: readonly Buffer[]) => sealedClientIds(ISSUER, sealing(...secrets));
+
+/** When what was sealed by `idsOf` was not sealed lately: a secret that is not there does not come any more. */
+const laterIdsOf = (...secrets: readonly Buffer[]) =>
+  sealedClientIds(ISSUER, { ...sealing(...secrets), clock: frozenClock(Date.UTC(2026, 0, 1) + SECRET_SPREAD_MS) });
 
 const idOf = async (client: RegisteredClient = CURSOR, secret = first): Promise<string> =>
   (await idsOf(secret).seal(client))?.clientId ?? assert.fail('too long');
@@ -68,12 +74,30 @@ describe('a sealed client id', () => {
     assert.deepEqual((await ids.open(await idOf()))?.registration, CURSOR);
     const anew = (await ids.seal(CURSOR))?.clientId ?? '';
     assert.ok(await idsOf(second).open(anew));
-    assert.equal(await idsOf(first).open(anew), undefined);
+    assert.equal(await laterIdsOf(first).open(anew), undefined);
   });
 
   test('does not open once its secret is gone', async () => {
-    assert.equal(await idsOf(second).open(await idOf()), undefined);
-    assert.equal(await idsOf().open(await idOf()), undefined);
+    assert.equal(await laterIdsOf(second).open(await idOf()), undefined);
+    assert.equal(await laterIdsOf().open(await idOf()), undefined);
+  });
+
+  test('of a secret that is not there is no unknown one for three minutes, nor is one of the future', async () => {
+    const id = await idOf();
+    for (const [afterMs, isUnknown] of [
+      [0, false],
+      [SECRET_SPREAD_MS - 1, false],
+      [SECRET_SPREAD_MS, true],
+      [1 - SECRET_SPREAD_MS, false],
+      [-SECRET_SPREAD_MS, true],
+    ] as const) {
+      const clock = frozenClock(Date.UTC(2026, 0, 1) + afterMs);
+      const opening = sealedClientIds(ISSUER, { ...sealing(second), clock }).open(id);
+      if (isUnknown) assert.equal(await opening, undefined, `${afterMs}`);
+      else await assert.rejects(opening, { statusCode: 503, retryAfterSeconds: 10 }, `${afterMs}`);
+      const alone = sealedClientIds(ISSUER, { ...sealing(second), clock, isShared: false });
+      assert.equal(await alone.open(id), undefined, `${afterMs}, where there is no other replica`);
+    }
   });
 
   test('of another issuer does not open, even under the same secret', async () => {
@@ -94,7 +118,7 @@ describe('a sealed client id', () => {
   test('does not open with any one bit changed', async () => {
     const id = await idOf();
     const bytes = Buffer.from(id.slice(3), 'base64url');
-    const ids = idsOf(first);
+    const ids = laterIdsOf(first);
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const changed = Buffer.from(bytes);
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -106,9 +130,9 @@ describe('a sealed client id', () => {
     const [one, other] = [await idOf(), await idOf({ ...CURSOR, redirectUris: ['https://evil.example/'] })].map((id) =>
       Buffer.from(id.slice(3), 'base64url'),
     ) as [Buffer, Buffer];
-    for (const cut of [8, 16, one.length - 16]) {
+    for (const cut of [12, 24, one.length - 16]) {
       const mixed = Buffer.concat([one.subarray(0, cut), other.subarray(cut)]);
-      assert.equal(await idsOf(first).open(`c1-${mixed.toString('base64url')}`), undefined);
+      assert.equal(await laterIdsOf(first).open(`c1-${mixed.toString('base64url')}`), undefined);
     }
   });
 
@@ -134,14 +158,16 @@ describe('a sealed client id', () => {
   });
 
   test('takes any text for an id without failing', async () => {
-    const ids = idsOf(first);
+    const ids = laterIdsOf(first);
+    const [key] = await sealingKeys('client id', { secrets: async () => [first], boundTo: () => ISSUER })();
+    assert.ok(key);
+    const head = headOf(key, Date.UTC(2026, 0, 1));
     const bytes = fc.uint8Array({ maxLength: 1_600 }).map((body) => `c1-${Buffer.from(body).toString('base64url')}`);
-    const hinted = fc.uint8Array({ maxLength: 400 }).map((body) => {
-      const hint = sealing().deriveKey(first, 'client id hint').subarray(0, 4);
-      return `c1-${Buffer.concat([hint, body]).toString('base64url')}`;
-    });
+    const headed = fc
+      .uint8Array({ maxLength: 400 })
+      .map((body) => `c1-${Buffer.concat([head, body]).toString('base64url')}`);
     await fc.assert(
-      fc.asyncProperty(fc.oneof(bytes, hinted, fc.string({ unit: 'binary' })), async (text) => {
+      fc.asyncProperty(fc.oneof(bytes, headed, fc.string({ unit: 'binary' })), async (text) => {
         assert.equal(await ids.open(text), undefined);
       }),
       { numRuns: 500 },

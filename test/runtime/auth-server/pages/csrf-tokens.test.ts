@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deriveKey } from '../../../../runtime/auth-server/keys/secrets.ts';
 import { csrfTokens } from '../../../../runtime/auth-server/pages/csrf-tokens.ts';
-import { ISSUER, sealing, secretOf } from '../../../fixtures/oauth-clients.ts';
+import { ISSUER, secretOf } from '../../../fixtures/oauth-clients.ts';
 
 const [first, second] = [secretOf('first'), secretOf('second')];
 
-const tokensOf = (secrets: readonly Buffer[], issuer = ISSUER) => csrfTokens({ ...sealing(...secrets), issuer });
+const tokensOf = (secrets: readonly Buffer[], issuer = ISSUER) =>
+  csrfTokens({ secrets: async () => secrets, deriveKey, issuer });
 
 test('a token is good for one browser and one form', async () => {
   const tokens = tokensOf([first]);
