@@ -88,8 +88,9 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
   const news = signInNews(prefixed(store, 'news:'), log);
   const owners = deps.fetchUnder(fetchPolicies.token);
   const strangers = deps.fetchUnder(fetchPolicies.stranger);
-  const lasts = lasting({ ...deps, issuer: first.issuer, store, keys, owners, strangers });
+  const clientsInUse = deps.fetchUnder(fetchPolicies.stranger);
   const budgets = requestBudgets(deps.clock);
+  const lasts = lasting({ ...deps, issuer: first.issuer, store, keys, owners, strangers, clientsInUse, budgets });
   const current = config.live(
     (newer) => authServerSettingsOf(newer) ?? first,
     (settings) => served(settings, { ...deps, store, keys, vault, users, news, record, lasting: lasts, budgets }),

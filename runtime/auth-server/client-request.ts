@@ -10,7 +10,7 @@ import type { AuthServerSettings } from './settings.ts';
 export const authorizationRequest = async (
   query: URLSearchParams,
   settings: AuthServerSettings,
-  findClient: FindClient,
+  findClient: (clientId: string) => ReturnType<FindClient>,
 ): Promise<URLSearchParams> => {
   const request = withCanonicalResource(query, settings);
   if (request.get('prompt') !== 'none') request.set('prompt', 'consent');

@@ -83,9 +83,9 @@ export interface FlowDeps extends SignInDeps {
 const authorize = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> => {
   const { settings, oauth, findClient, logins, browsers, pages, upstreams } = deps;
   const { query: plain, asked } = withoutStepUp(request.query, new Set(upstreams.map(({ name }) => name)));
-  const query = await authorizationRequest(plain, settings, findClient);
-  const { exchange } = await oauth();
   const { address } = request;
+  const query = await authorizationRequest(plain, settings, (clientId) => findClient(clientId, address));
+  const { exchange } = await oauth();
   const answer = await exchange({ method: 'GET', path: `${ENDPOINTS.authorize}?${query.toString()}`, address });
   const interaction = interactionIn(answer);
   const [clientId, scope] = ['client_id', 'scope'].map((name) => query.get(name) ?? undefined);

@@ -1,10 +1,11 @@
 import type { GuardedClient } from '../http/index.ts';
 import type { Clock, ReadSecret } from '../process/index.ts';
 import { prefixed, type Store } from '../store/index.ts';
-import { type FindPublishedClient, metadataDocuments } from './clients/metadata-documents.ts';
+import { metadataDocuments, type PublishedClients } from './clients/metadata-documents.ts';
 import { type StoreReach, storeReach } from './grants/reuse-window.ts';
 import type { Keys } from './keys/keys.ts';
 import { sealerFor } from './keys/sealer.ts';
+import type { RequestBudgets } from './request-budgets.ts';
 import type { AuthServerSettings } from './settings.ts';
 import { makeUpstream, storedRegistrations, type Upstream } from './upstreams/index.ts';
 
@@ -19,6 +20,9 @@ export interface LastingDeps {
   readonly owners: GuardedClient;
   /** For addresses that clients have written whom nobody knows. */
   readonly strangers: GuardedClient;
+  /** The same for the addresses of clients with which users have signed in. */
+  readonly clientsInUse: GuardedClient;
+  readonly budgets: RequestBudgets;
 }
 
 /**
@@ -27,7 +31,7 @@ export interface LastingDeps {
  */
 export interface Lasting {
   readonly reach: StoreReach;
-  readonly findPublished: FindPublishedClient;
+  readonly published: PublishedClients;
   /** The providers of these settings, in their order: those that were made before for the same, and new ones. */
   readonly upstreamsOf: (settings: Pick<AuthServerSettings, 'upstreams' | 'defaultRedirectUri'>) => readonly Upstream[];
 }
@@ -40,7 +44,12 @@ export const lasting = (deps: LastingDeps): Lasting => {
   let made = new Map<string, Upstream>();
   return {
     reach: storeReach(deps),
-    findPublished: metadataDocuments({ fetch: strangers.fetch, clock }),
+    published: metadataDocuments({
+      fetch: strangers.fetch,
+      fetchInUse: deps.clientsInUse.fetch,
+      clock,
+      waitMs: (address) => deps.budgets('document', address),
+    }),
     upstreamsOf: ({ upstreams, defaultRedirectUri: redirectUri }) => {
       const parts = { ...deps, fetch: owners.fetch, registrations, redirectUri };
       made = new Map(

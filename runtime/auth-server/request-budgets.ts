@@ -2,8 +2,8 @@ import { networkOf } from '../http/index.ts';
 import type { Clock } from '../process/index.ts';
 import { localBuckets } from '../store/index.ts';
 
-/** What is counted for each client address. */
-export type Budgeted = 'register' | 'authorize' | 'login' | 'token';
+/** What is counted for each client address; `document`: fetches of documents of clients that nobody uses yet. */
+export type Budgeted = 'register' | 'authorize' | 'login' | 'token' | 'document';
 
 /** Requests of one address; many users may be behind one, and clients of a cloud service all are. */
 const REQUESTS_PER_MINUTE: Readonly<Record<Budgeted, number>> = {
@@ -11,6 +11,7 @@ const REQUESTS_PER_MINUTE: Readonly<Record<Budgeted, number>> = {
   authorize: 1_200,
   login: 12_000,
   token: 12_000,
+  document: 120,
 };
 
 /** Counts a request of this address. Milliseconds to wait; 0: it may be answered. */

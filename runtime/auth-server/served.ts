@@ -67,7 +67,7 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
     secrets: keys.secrets,
     isShared: keys.isShared,
     nonce: entropy,
-    findPublished: lasting.findPublished,
+    findPublished: lasting.published.find,
     clock,
     scopes: () => scopes,
     waitMs: (address) => deps.budgets('register', address),
@@ -162,13 +162,14 @@ const aliveIn = (accounts: readonly LinkedAccount[]): ReadonlySet<string> =>
 const oauthOfTheMoment = (
   settings: AuthServerSettings,
   grants: Grants,
-  { keys, vault }: Pick<ServedDeps, 'keys' | 'vault'>,
+  { keys, vault, lasting }: Pick<ServedDeps, 'keys' | 'vault' | 'lasting'>,
 ): (() => Promise<OAuth>) => {
   let made: { readonly keys: SigningKeys; readonly oauth: OAuth } | undefined;
   return async () => {
     const signing = await keys.signing();
     if (made?.keys !== signing) {
       const provider = oauthProvider(settings, { keys: signing, grants, profileOf: profilesIn(vault) });
+      provider.on('grant.success', ({ oidc: { client } }) => client && lasting.published.markInUse(client.clientId));
       made = { keys: signing, oauth: oauthOf(provider, settings) };
     }
     return made.oauth;
@@ -192,10 +193,11 @@ interface EndpointParts {
 }
 
 const endpointsOf = (settings: AuthServerSettings, { oauth, known, keys }: EndpointParts): ClientEndpoints => {
-  const ask = async (path: string, { contentType, authorization, body }: ClientRequest): Promise<Answer> => {
+  const ask = async (path: string, { contentType, authorization, body, address }: ClientRequest): Promise<Answer> => {
     const { exchange } = await oauth();
     const form = withCanonicalResource(new URLSearchParams(body.toString()), settings).toString();
-    return exchange({ method: 'POST', path, headers: { 'content-type': contentType, authorization }, body: form });
+    const headers = { 'content-type': contentType, authorization };
+    return exchange({ method: 'POST', path, headers, body: form, address });
   };
   return {
     token: (request) => ask(ENDPOINTS.token, request),

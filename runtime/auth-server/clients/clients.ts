@@ -6,10 +6,11 @@ import { type RegisterClient, registerClient, type RegistrationDeps } from './re
 import { type SealedClientIdDeps, sealedClientIds } from './sealed-client-id.ts';
 
 /**
- * The client of an id, which is sealed or the URL of a metadata document. Undefined: there is none. Throws ClientError
- * where a metadata document cannot be used (401) or cannot be had (503); rejects with what `secrets` rejects with.
+ * The client of an id, which is sealed or the URL of a metadata document. `address`: of who asks, where it is known.
+ * Undefined: there is none. Throws ClientError where a metadata document cannot be used (401) or cannot be had (503);
+ * rejects with what `secrets` rejects with.
  */
-export type FindClient = (clientId: string) => Promise<ClientMetadata | undefined>;
+export type FindClient = (clientId: string, address?: string) => Promise<ClientMetadata | undefined>;
 
 export interface Clients {
   readonly findClient: FindClient;
@@ -24,12 +25,12 @@ export type ClientsDeps = SealedClientIdDeps &
 export const clients = (issuer: string, deps: ClientsDeps): Clients => {
   const clientIds = sealedClientIds(issuer, deps);
   return {
-    findClient: async (clientId) => {
+    findClient: async (clientId, address) => {
       if (!isMetadataDocumentUrl(clientId)) {
         const sealed = await clientIds.open(clientId);
         return sealed && clientMetadata(sealed, deps.scopes());
       }
-      const client = await deps.findPublished(clientId);
+      const client = await deps.findPublished(clientId, address);
       const metadata = commonMetadata(clientId, client, deps.scopes());
       return client.jwks ? { ...metadata, jwks: client.jwks } : metadata;
     },

@@ -1,26 +1,31 @@
-import { FetchError, type FetchResponse, type GuardedFetch } from '../../http/index.ts';
-import { type Clock, lruCache } from '../../process/index.ts';
-import { cacheLifetimeSeconds } from './cache-lifetime.ts';
+import { type GuardedFetch, networkOf } from '../../http/index.ts';
+import { type Clock, lruCache, type LruBounds, type LruCache } from '../../process/index.ts';
 import { ClientError } from './client-error.ts';
-import { jsonIn, keySetIn, type PublishedClient, readMetadataDocument } from './metadata-document.ts';
+import { fetchClient, MOST_FRESH_SECONDS, RETRY_SECONDS, unavailable, Unreadable } from './fetch-client.ts';
+import type { PublishedClient } from './metadata-document.ts';
 
 export interface MetadataDocumentDeps {
   /** Under the policy for what strangers name (docs/decisions.md "Addresses that may be fetched"). */
   readonly fetch: GuardedFetch;
+  /** The same for documents of clients in use, with connections of its own. */
+  readonly fetchInUse: GuardedFetch;
   readonly clock: Pick<Clock, 'now'>;
+  /** Counts a fetch for this address. Milliseconds until it may cause another one; 0: it may now. */
+  readonly waitMs: (address: string | undefined) => Promise<number>;
+}
+
+/** Clients that publish a metadata document. */
+export interface PublishedClients {
+  readonly find: FindPublishedClient;
+  /** A user has signed in with the client of this URL: strangers displace it no more, and delay no fetch for it. */
+  readonly markInUse: (url: string) => void;
 }
 
 /**
- * Fetches the client of a metadata document, or has it from before. Throws ClientError: 401 for a document that cannot
- * be used, 503 while it cannot be had.
+ * Fetches the client of a metadata document, or has it from before. `address`: of who asks. Throws ClientError: 401 for
+ * a document that cannot be used, 503 while it cannot be had.
  */
-export type FindPublishedClient = (url: string) => Promise<PublishedClient>;
-
-/** Shortest and longest time that a document is used without being asked for again, whatever its header fields say. */
-const LEAST_FRESH_SECONDS = 60;
-const MOST_FRESH_SECONDS = 24 * 3_600;
-/** Keys that are fetched are asked for again sooner: a client that replaces them waits until then. */
-const MOST_FRESH_KEYS_SECONDS = 600;
+export type FindPublishedClient = (url: string, address?: string) => Promise<PublishedClient>;
 
 /**
  * A document that was there is taken to be gone once it is missing for this time: pages of a CDN that say so for a
@@ -28,17 +33,19 @@ const MOST_FRESH_KEYS_SECONDS = 600;
  */
 const GONE_AFTER_SECONDS = 300;
 
-/**
- * After a failure, the server that has the document is left in peace for so long: clients whom nobody knows must not
- * make this one ask it again and again. No answer of an error is used as a document.
- */
-const RETRY_SECONDS = 10;
+/** What is remembered of clients in use, and of those that anybody may have named. */
+export const DOCUMENT_BOUNDS = {
+  inUse: { count: 1_000, bytes: 8 * 1024 * 1024 },
+  others: { count: 500, bytes: 4 * 1024 * 1024 },
+} as const satisfies Readonly<Record<string, LruBounds>>;
 
-const BOUNDS = { count: 1_000, bytes: 8 * 1024 * 1024 };
+/** Fetches at one time, of clients in use, and of the others; and of the others for one address. */
 const FETCHES_AT_ONCE = 32;
+const FETCHES_OF_ONE_ADDRESS = 8;
 
 interface Known {
   readonly client: PublishedClient;
+  readonly bytes: number;
   readonly fetchedAt: number;
   readonly freshUntil: number;
 }
@@ -50,136 +57,109 @@ interface Failed {
   readonly missingSince: number | undefined;
 }
 
-/** Documents by their URLs, bounded; each is fetched once at a time, whoever asks. */
-export const metadataDocuments = ({ fetch, clock }: MetadataDocumentDeps): FindPublishedClient => {
-  const known = lruCache<Known>(BOUNDS);
-  const failed = lruCache<Failed>(BOUNDS);
-  const underWay = new Map<string, Promise<PublishedClient>>();
+/** What is remembered of one sort of clients, and what is fetched for them. */
+interface Shelf {
+  readonly fetch: GuardedFetch;
+  readonly known: LruCache<Known>;
+  readonly failed: LruCache<Failed>;
+  /** Networks for which documents are being fetched, one entry for each fetch. */
+  readonly fetching: string[];
+}
 
-  const fetchAnew = async (url: string, old: Known | undefined): Promise<PublishedClient> => {
+const shelfOf = (fetch: GuardedFetch, bounds: LruBounds): Shelf => ({
+  fetch,
+  known: lruCache(bounds),
+  failed: lruCache(bounds),
+  fetching: [],
+});
+
+/** Documents by their URLs, bounded; each is fetched once at a time, whoever asks. */
+export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients => {
+  const { clock, waitMs } = deps;
+  const inUse = shelfOf(deps.fetchInUse, DOCUMENT_BOUNDS.inUse);
+  const others = shelfOf(deps.fetch, DOCUMENT_BOUNDS.others);
+  const underWay = new Map<string, Promise<PublishedClient>>();
+  const shelfWith = (url: string): Shelf => (inUse.known.get(url) ? inUse : others);
+
+  const begin = async (url: string, shelf: Shelf, address: string | undefined): Promise<PublishedClient> => {
+    const network = networkOf(address);
+    shelf.fetching.push(network);
     try {
-      const { client, freshSeconds, bytes } = await fetched(url, fetch, clock.now());
-      const now = clock.now();
-      known.set(url, { client, fetchedAt: now, freshUntil: now + freshSeconds * 1000 }, bytes + url.length);
-      failed.delete(url);
-      return client;
-    } catch (thrown) {
-      const error = asClientError(thrown);
-      const at = clock.now();
-      const isMissing = error instanceof Unreadable && error.isMissing;
-      const missingSince = failed.get(url)?.missingSince ?? (isMissing ? at : undefined);
-      failed.set(url, { error, at, missingSince }, url.length);
-      const isGone = isMissing && at >= (missingSince ?? at) + GONE_AFTER_SECONDS * 1000;
-      if (error instanceof Unreadable && !isGone) return stillUsable(old, error);
-      known.delete(url);
-      throw error;
+      const wait = shelf === others ? await waitMs(address) : 0;
+      if (wait > 0) return stillUsable(shelf.known.get(url), unavailable(Math.ceil(wait / 1000)), clock.now());
+      // Meanwhile a user may have signed in with the client.
+      return await fetchAnew(url, () => shelfWith(url), clock);
+    } finally {
+      shelf.fetching.splice(shelf.fetching.indexOf(network), 1);
+      underWay.delete(url);
     }
   };
 
-  /**
-   * An outage where the document lies must not log users out (RFC 5861 §4), nor a CDN's page in its place: the last
-   * one holds for a day, until there is another one to read.
-   */
-  const stillUsable = (old: Known | undefined, error: ClientError): PublishedClient => {
-    if (!old || clock.now() >= old.fetchedAt + MOST_FRESH_SECONDS * 1000) throw error;
-    return old.client;
-  };
-
-  return async (url) => {
-    const old = known.get(url);
-    if (old && clock.now() < old.freshUntil) return old.client;
-    const failure = failed.get(url);
-    if (failure && clock.now() < failure.at + RETRY_SECONDS * 1000) return stillUsable(old, failure.error);
-    const running = underWay.get(url);
-    if (running) return running;
-    if (underWay.size >= FETCHES_AT_ONCE) return stillUsable(old, unavailable());
-    const started = fetchAnew(url, old).finally(() => underWay.delete(url));
-    underWay.set(url, started);
-    return started;
-  };
-};
-
-interface Fetched {
-  readonly client: PublishedClient;
-  readonly freshSeconds: number;
-  readonly bytes: number;
-}
-
-const fetched = async (url: string, fetch: GuardedFetch, now: number): Promise<Fetched> => {
-  const response = await jsonAt(url, fetch, 'metadata document');
-  const client = readMetadataDocument(url, response.body);
-  if (typeof client === 'string' && jsonIn(response.body) === undefined) throw unreadable(client);
-  if (typeof client === 'string') throw refused(client);
-  const freshSeconds = within(cacheLifetimeSeconds(response.headers, now), MOST_FRESH_SECONDS);
-  const bytes = response.body.length;
-  if (client.jwksUri === undefined) return { client, freshSeconds, bytes };
-  const keys = await jsonAt(client.jwksUri, fetch, 'key set');
-  const value = jsonIn(keys.body);
-  const jwks = keySetIn(value);
-  if (!jwks) throw (value === undefined ? unreadable : refused)('its jwks_uri leads to no JSON Web Key Set');
-  const freshKeysSeconds = within(cacheLifetimeSeconds(keys.headers, now), MOST_FRESH_KEYS_SECONDS);
   return {
-    client: { ...client, jwks, jwksUri: undefined },
-    freshSeconds: Math.min(freshSeconds, freshKeysSeconds),
-    bytes: bytes + keys.body.length,
+    find: async (url, address) => {
+      const shelf = shelfWith(url);
+      const old = shelf.known.get(url);
+      const now = clock.now();
+      if (old && now < old.freshUntil) return old.client;
+      const failure = shelf.failed.get(url);
+      if (failure && now < failure.at + RETRY_SECONDS * 1000) return stillUsable(old, failure.error, now);
+      const running = underWay.get(url);
+      if (running) return running;
+      if (!hasRoom(shelf, shelf === inUse ? undefined : networkOf(address)))
+        return stillUsable(old, unavailable(), now);
+      const started = begin(url, shelf, address);
+      underWay.set(url, started);
+      return started;
+    },
+    markInUse: (url) => {
+      const known = others.known.get(url);
+      if (!known) return;
+      const failure = others.failed.get(url);
+      inUse.known.set(url, known, known.bytes + url.length);
+      if (failure) inUse.failed.set(url, failure, url.length);
+      others.known.delete(url);
+    },
   };
 };
 
-const within = (seconds: number, most: number): number => Math.min(most, Math.max(LEAST_FRESH_SECONDS, seconds));
+/** `network`: undefined where those of one address are not counted. */
+const hasRoom = ({ fetching }: Shelf, network: string | undefined): boolean =>
+  fetching.length < FETCHES_AT_ONCE &&
+  (network === undefined || fetching.filter((each) => each === network).length < FETCHES_OF_ONE_ADDRESS);
+
+const fetchAnew = async (url: string, shelf: () => Shelf, clock: Pick<Clock, 'now'>): Promise<PublishedClient> => {
+  try {
+    const { client, freshSeconds, bytes } = await fetchClient(url, shelf().fetch, clock.now());
+    const now = clock.now();
+    const { known, failed } = shelf();
+    known.set(url, { client, bytes, fetchedAt: now, freshUntil: now + freshSeconds * 1000 }, bytes + url.length);
+    failed.delete(url);
+    return client;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    return afterFailure(url, shelf(), { error, at: clock.now() });
+  }
+};
+
+const afterFailure = (
+  url: string,
+  { known, failed }: Shelf,
+  { error, at }: Pick<Failed, 'error' | 'at'>,
+): PublishedClient => {
+  const isMissing = error instanceof Unreadable && error.isMissing;
+  const missingSince = failed.get(url)?.missingSince ?? (isMissing ? at : undefined);
+  failed.set(url, { error, at, missingSince }, url.length);
+  const isGone = isMissing && at >= (missingSince ?? at) + GONE_AFTER_SECONDS * 1000;
+  if (error instanceof Unreadable && !isGone) return stillUsable(known.get(url), error, at);
+  known.delete(url);
+  throw error;
+};
 
 /**
- * Answers other than 200 with JSON are none (draft-ietf-oauth-client-id-metadata-document-02 §5); a server in trouble
- * is asked again.
+ * An outage where the document lies must not log users out (RFC 5861 §4), nor a CDN's page in its place: the last one
+ * holds for a day, until there is another one to read.
  */
-const jsonAt = async (url: string, fetch: GuardedFetch, what: string): Promise<FetchResponse> => {
-  const response = await fetch({ url, headers: { accept: 'application/json' } });
-  const { status, headers } = response;
-  if (status >= 500 || status === 429 || status === 408) throw unavailable();
-  if (status !== 200)
-    throw unreadable(`the answer to a request for its ${what} has the status ${status}`, MISSING.has(status));
-  // A page that somebody may upload to a well-known host must not become a client there.
-  if (!JSON_TYPE.test(String(headers['content-type'])))
-    throw unreadable(`its ${what} is not of the type application/json`);
-  return response;
-};
-
-const JSON_TYPE = /^application\/([\w.-]+\+)?json[\t ]*(;|$)/i;
-
-/** Statuses that say that there is no document. */
-const MISSING: ReadonlySet<number> = new Set([404, 410]);
-
-/** There was no document to read, which says nothing about an earlier one. */
-class Unreadable extends ClientError {
-  readonly isMissing: boolean;
-
-  constructor({ statusCode, error_description: description, retryAfterSeconds }: ClientError, isMissing = false) {
-    super(statusCode, description, retryAfterSeconds);
-    this.isMissing = isMissing;
-  }
-}
-
-const refused = (reason: string): ClientError =>
-  new ClientError(401, `the client's metadata document cannot be used: ${reason}`);
-
-const unreadable = (reason: string, isMissing?: boolean): Unreadable => new Unreadable(refused(reason), isMissing);
-
-const unavailable = (): Unreadable =>
-  new Unreadable(
-    new ClientError(503, "the client's metadata document cannot be fetched at the moment; try again", RETRY_SECONDS),
-  );
-
-/** Reasons of the guarded client that lie with the document's author, and not with the moment. */
-const AUTHORS_FAULT: ReadonlySet<FetchError['reason']> = new Set([
-  'invalid_url',
-  'https_required',
-  'address_refused',
-  'redirected',
-  'head_too_large',
-  'body_too_large',
-]);
-
-const asClientError = (thrown: unknown): ClientError => {
-  if (thrown instanceof ClientError) return thrown;
-  if (!(thrown instanceof FetchError)) throw thrown;
-  return AUTHORS_FAULT.has(thrown.reason) ? unreadable(thrown.message) : unavailable();
+const stillUsable = (old: Known | undefined, error: ClientError, now: number): PublishedClient => {
+  if (!old || now >= old.fetchedAt + MOST_FRESH_SECONDS * 1000) throw error;
+  return old.client;
 };

@@ -1,12 +1,12 @@
-import type { Adapter, AdapterFactory, ClientMetadata } from 'oidc-provider';
+import { type Adapter, type AdapterFactory, type ClientMetadata, Provider } from 'oidc-provider';
 import type { Families } from './families.ts';
 import type { Records } from './records.ts';
 import type { RefreshReuse } from './refresh-reuse.ts';
 import { handleOfGrant } from './refresh-token-id.ts';
 import { orUnavailable } from './unavailable.ts';
 
-/** The client of this id, or none. */
-export type FindClient = (clientId: string) => Promise<ClientMetadata | undefined>;
+/** The client of this id, or none. `address`: of who asks. */
+export type FindClient = (clientId: string, address?: string) => Promise<ClientMetadata | undefined>;
 
 export interface AdapterParts {
   readonly families: Families;
@@ -49,7 +49,7 @@ const adapterOf = (model: string, parts: AdapterParts): Adapter => {
 };
 
 const clientModel = ({ findClient }: AdapterParts): Pick<Adapter, 'find' | 'upsert' | 'destroy'> => ({
-  find: findClient,
+  find: (clientId) => findClient(clientId, Provider.ctx?.req.socket.remoteAddress),
   upsert: () => Promise.reject(new TypeError('clients are not kept')),
   destroy: () => Promise.reject(new TypeError('clients are not kept')),
 });

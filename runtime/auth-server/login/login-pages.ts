@@ -19,6 +19,7 @@ import { type Login, LoginGone, OtherUser } from './logins.ts';
 export interface PageRequest {
   readonly form: URLSearchParams;
   readonly cookie: string | undefined;
+  readonly address?: string | undefined;
   readonly correlationId: () => string;
 }
 
@@ -73,8 +74,8 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
   return {
     ofClient,
     failure,
-    consent: async ({ login, waiting: { clientId, redirectUri, scopes }, question, request: { cookie } }) => {
-      const client = (await findClient(clientId)) ?? { client_id: clientId };
+    consent: async ({ login, waiting: { clientId, redirectUri, scopes }, question, request: { cookie, address } }) => {
+      const client = (await findClient(clientId, address)) ?? { client_id: clientId };
       const path = new URL(settings.browserBase).pathname.replace(/\/$/, '');
       return consentPage({
         server: settings.name,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Agent, request } from 'undici';
+import { until } from '../../../cluster/until.ts';
 import { type AuthServerGateway, startAuthServer } from '../../../fixtures/auth-server.ts';
 import { noCertificates } from '../../../fixtures/certificates.ts';
 import { type PlainServer, startPlainServer } from '../../../fixtures/plain-server.ts';
@@ -85,6 +87,33 @@ describe('a client that publishes a metadata document', { skip: noCertificates }
     const good = await proof(gateway.issuer);
     assert.equal(await redeemed(good), 200);
     for (const bad of [good, {}, await proof('https://other.example')]) assert.equal(await redeemed(bad), 401);
+  });
+
+  test('has its document fetched anew while strangers at many addresses keep all fetches waiting', async () => {
+    const { keyFile, certificateFile } = gateway.certificates;
+    const [key = '', cert = ''] = await Promise.all([keyFile, certificateFile].map((file) => readFile(file, 'utf8')));
+    const slow = await Promise.all([1, 2, 3, 4].map(() => startPlainServer({ key, cert })));
+    const agents = [1, 2, 3, 4, 5].map((n) => new Agent({ localAddress: `127.9.9.${n}` }));
+    try {
+      const refreshToken = textIn(await client.tokens(), 'refresh_token');
+      for (const each of slow) each.answer(() => undefined);
+      const name = (at: PlainServer, n: number) =>
+        request(clientAt(gateway, { client_id: `${at.origin}/slow-${n}.json` }).authorizationUrl(), {
+          dispatcher: agents[n % agents.length] ?? assert.fail(),
+        });
+      const naming = slow.flatMap((at) => Array.from({ length: 8 }, (_, n) => name(at, n)));
+      await until('all fetches', async () => slow.every(({ requests }) => requests.length > 0) || undefined);
+      gateway.later(61_000);
+      assert.equal((await client.refresh(refreshToken)).status, 200);
+      const asked = site.requests.filter(({ request: { url } }) => url === new URL(client.id).pathname);
+      assert.equal(asked.length, 2);
+      for (const { statusCode, body } of await Promise.all(naming)) {
+        assert.equal(statusCode, 503);
+        await body.dump();
+      }
+    } finally {
+      await Promise.all([...slow, ...agents].map((each) => each.close()));
+    }
   });
 
   test('that cannot be reached is no failure of this server: a page says so, and the token endpoint 503', async () => {
