@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
+import { until } from '../../cluster/until.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { bearer, tokenGate } from '../../fixtures/gates.ts';
 import { type SecretFiles, secretFiles } from '../../fixtures/outgoing.ts';
 import { startRuntime, configFile } from '../../fixtures/runtime.ts';
+import { scraped } from '../../fixtures/scraped.ts';
 import { answerWith, startTokenEndpoint, type TokenEndpoint } from '../../fixtures/token-endpoint.ts';
 import { startLegacyOfUsers, startModernOfUsers, type UsersBackend } from '../../fixtures/users/backends.ts';
 import { RefusedError, SessionClient, StatelessUser } from '../../fixtures/users/clients.ts';
@@ -293,6 +295,12 @@ describe('many users of backends with exchanged tokens', () => {
     }
     await end();
     assert.deepEqual(witness.faults, []);
+    await until('the end of all calls that the gateway counts', async () => {
+      // A call whose answer was lost with its stream ends when it has been silent for too long.
+      clock.advance(60_000);
+      const counted = await scraped(running, 'vmcp_backend_calls_active');
+      return counted.length === BACKENDS.length && counted.every((line) => line.endsWith(' 0')) ? counted : undefined;
+    });
     assert.ok(lost() < OPERATIONS / 50, `${lost()} calls were lost`);
     const rare = SENT.filter((kind) => (witness.counts.get(kind) ?? 0) < OPERATIONS / 1_000);
     assert.deepEqual(rare, [], `of seed ${SEED}`);
