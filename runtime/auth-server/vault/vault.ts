@@ -62,8 +62,6 @@ export interface TokenVault {
    * `credential_unavailable` where the provider or the store is away.
    */
   readonly accessToken: (of: Account, use: TokenUse) => Promise<string | undefined>;
-  /** Those of the last sign-in or refresh, as they are. */
-  readonly tokens: (of: Account) => Promise<UpstreamTokens | undefined>;
   /** Claims of the access token, for policies. Undefined: there is no token, or it has none. Throws as `accessToken` */
   readonly claims: (of: Account) => Promise<Claims | undefined>;
   readonly linked: (user: string) => Promise<readonly LinkedAccount[]>;
@@ -125,10 +123,6 @@ export const tokenVault = (deps: VaultDeps): TokenVault => {
     },
     ...consent({ ...deps, records }),
     accessToken: async (of, use) => (await usable(accounts, of, use))?.tokens.accessToken,
-    tokens: async (of) => {
-      const record = await records.read(of);
-      return record?.origin === deps.upstream(of.provider)?.origin ? record?.tokens : undefined;
-    },
     claims: accountClaims({ ...deps, records, usable: (of) => usable(accounts, of, {}) }),
     linked: async (user) => (await records.readAll(user)).map(([provider, record]) => shown(deps, provider, record)),
     remove: (user, provider) => remove(accounts, user, provider),

@@ -74,7 +74,7 @@ describe('the vault behind the gateway', () => {
     assert.equal(resultText(await call()), 'echo undefined');
     clock.advance(HOUR_MS);
     assert.equal(resultText(await call()), 'echo undefined');
-    const last = (await vault.tokens(of))?.accessToken;
+    const last = await vault.accessToken(of, {});
     assert.equal(credentials(gateway.backend).at(-1), `Bearer ${last}`);
     assert.equal(issuer.refreshes.get('alice'), 1);
   });
@@ -101,11 +101,11 @@ describe('the vault behind the gateway', () => {
     assert.deepEqual(accounts[0]?.notAgreed, recipients, 'the page of consent names the new host');
     await vault.agree(of.user, digest);
     assert.equal(resultText(await call()), 'echo undefined');
-    assert.equal(credentials(thief).at(-1), `Bearer ${(await vault.tokens(of))?.accessToken}`);
+    assert.equal(credentials(thief).at(-1), `Bearer ${await vault.accessToken(of, {})}`);
   });
 
   test('a token that the backend refuses is refreshed once, and the call succeeds', async () => {
-    const first = (await vault.tokens(of))?.accessToken;
+    const first = await vault.accessToken(of, {});
     isRefused = (authorization) => authorization === `Bearer ${first}`;
     const calls = await Promise.all(Array.from({ length: 10 }, () => call()));
     for (const each of calls) assert.equal(resultText(each), 'echo undefined');
