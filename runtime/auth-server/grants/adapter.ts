@@ -43,6 +43,8 @@ const adapterOf = (model: string, parts: AdapterParts): Adapter => {
       return { ...base, ...grantModel(parts) };
     case 'RefreshToken':
       return { ...base, ...refreshTokenModel(parts) };
+    case 'AuthorizationCode':
+      return { ...base, consume: async (code) => parts.reuse.consumeCode(code) };
     default:
       return base;
   }
@@ -76,10 +78,13 @@ const refreshTokenModel = ({
   destroy: model.remove,
 });
 
+/** In place of the request that has used a record up, where it does not matter which one has. */
+const CONSUMED = 'consumed';
+
 /** The record of a session's second id holds the first one. */
 const SESSION_UID = 'SessionUid';
 
-const recordAdapter = (model: string, { records, families, reuse }: AdapterParts): Adapter => {
+const recordAdapter = (model: string, { records, families }: AdapterParts): Adapter => {
   return {
     find: (id) => records.find(model, id),
     findByUid: async (uid) => {
@@ -95,7 +100,7 @@ const recordAdapter = (model: string, { records, families, reuse }: AdapterParts
       if (model === 'Session' && uid !== undefined && accountId !== undefined)
         await records.save(SESSION_UID, uid, { jti: id, accountId }, seconds);
     },
-    consume: async (id) => reuse.consumeCode(id),
+    consume: async (id) => void (await records.redeem(model, id, CONSUMED)),
     destroy: (id) => records.remove(model, id),
     revokeByGrantId: (grantId) => families.revoke(handleOfGrant(grantId)),
   };
