@@ -1,4 +1,4 @@
-import type { BuiltinTarget, WorkflowTarget, Call, Reply, NewInnerCall, Dispatch } from './call/index.ts';
+import type { AroundStep, BuiltinTarget, Call, Dispatch, NewInnerCall, Reply, WorkflowTarget } from './call/index.ts';
 import type { LiveCatalog, OwnTool } from './catalog/index.ts';
 import type { ExplainSearch } from './explain/index.ts';
 
@@ -29,4 +29,6 @@ export interface OwnToolDeps {
   readonly innerCall: NewInnerCall;
   readonly offeredTo: LiveCatalog['offeredTo'];
   readonly listableFor: LiveCatalog['listableFor'];
+  /** Around each step of a composite tool. */
+  readonly aroundStep: AroundStep;
 }

@@ -90,7 +90,7 @@ const servedBy = ({
   return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
       return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target, record));
-    const deps = { dispatch, innerCall, offeredTo, listableFor };
+    const deps = { dispatch, innerCall, offeredTo, listableFor, aroundStep: observers.aroundStep };
     const served =
       target.kind === 'workflow'
         ? ownTools.workflow?.serve(call, target, deps)

@@ -95,6 +95,27 @@ export type AroundBackendCall = (
   next: (call: Call) => Promise<Reply>,
 ) => Promise<Reply>;
 
+/** One step of a composite tool. */
+export interface WorkflowStep {
+  readonly workflow: string;
+  readonly id: string;
+  readonly type: 'tool' | 'elicitation' | 'forEach';
+}
+
+/** `waiting`: the client will be asked, and the step goes on with the client's next request. */
+export type StepState = 'completed' | 'failed' | 'skipped' | 'waiting';
+
+/**
+ * Wraps every step that a composite tool runs for a call, its repetitions included. `next` is given what the step's own
+ * calls are inner calls of: the call, or a copy of it that stands for the step. It rejects where the step ends the
+ * workflow.
+ */
+export type AroundStep = <Outcome extends { readonly state: StepState }>(
+  call: Call,
+  step: WorkflowStep,
+  next: (call: Call) => Promise<Outcome>,
+) => Promise<Outcome>;
+
 /**
  * `of` is the client's request that leads to the call. May throw synchronously where a step refuses without waiting,
  * so callers must catch that, too.

@@ -11,6 +11,7 @@ export type {
   AroundBackendCall,
   AroundCall,
   AroundRequest,
+  AroundStep,
   CallRecord,
   Decided,
   Dispatch,
@@ -19,6 +20,8 @@ export type {
   OutsideAnswer,
   PolicyDecision,
   RequestRecord,
+  StepState,
+  WorkflowStep,
 } from './around.ts';
 export {
   type Access,

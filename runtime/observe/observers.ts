@@ -1,4 +1,11 @@
-import type { AroundBackendCall, AroundCall, AroundRequest, OnDecided, OnOutsideAnswer } from '../call/index.ts';
+import type {
+  AroundBackendCall,
+  AroundCall,
+  AroundRequest,
+  AroundStep,
+  OnDecided,
+  OnOutsideAnswer,
+} from '../call/index.ts';
 
 /** Wraps requests, the calls that they make, and what is sent to backends for them. */
 export interface Observers {
@@ -8,6 +15,8 @@ export interface Observers {
   /** Observes the answers to all other requests: of routes, and refusals by the head of a request. */
   readonly onOutsideAnswer: OnOutsideAnswer;
   readonly aroundBackendCall: AroundBackendCall;
+  /** Around each step of a composite tool. */
+  readonly aroundStep: AroundStep;
   /** Observes decisions about watches, and about what is open when settings change. */
   readonly onDecided: OnDecided;
 }
@@ -19,6 +28,7 @@ const noObservers: Observers = {
   aroundCall: (_call, _record, next) => next(),
   onOutsideAnswer: () => {},
   aroundBackendCall: (call, _target, next) => next(call),
+  aroundStep: (call, _step, next) => next(call),
   onDecided: () => {},
 };
 
@@ -28,7 +38,7 @@ const noObservers: Observers = {
  */
 export const observersTogether = (all: readonly Partial<Observers>[]): Observers =>
   all.reduceRight<Observers>(
-    (inner, { audit, trace, aroundCall, aroundBackendCall, onOutsideAnswer, onDecided }) => ({
+    (inner, { audit, trace, aroundCall, aroundBackendCall, aroundStep, onOutsideAnswer, onDecided }) => ({
       audit: audit ? (record, next) => audit(record, () => inner.audit(record, next)) : inner.audit,
       trace: trace ? (record, next) => trace(record, () => inner.trace(record, next)) : inner.trace,
       aroundCall: aroundCall
@@ -40,6 +50,9 @@ export const observersTogether = (all: readonly Partial<Observers>[]): Observers
       aroundBackendCall: aroundBackendCall
         ? (call, target, next) => aroundBackendCall(call, target, (sent) => inner.aroundBackendCall(sent, target, next))
         : inner.aroundBackendCall,
+      aroundStep: aroundStep
+        ? (call, step, next) => aroundStep(call, step, (of) => inner.aroundStep(of, step, next))
+        : inner.aroundStep,
       onDecided: onDecided ? oneAfterTheOther(inner.onDecided, onDecided) : inner.onDecided,
     }),
     noObservers,

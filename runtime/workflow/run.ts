@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../call/index.ts';
+import type { Call, ClientAnswer, StepState } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { CancelSignal, Cancellation, Clock } from '../process/index.ts';
 import { attempted, timedOut } from './attempt.ts';
@@ -7,12 +7,15 @@ import { asStepFailure, type StepFailure, workflowError } from './failure.ts';
 import type { PlannedStep, WorkflowPlan } from './plan.ts';
 import type { Results, StepResult } from './results.ts';
 import { within } from './scope.ts';
+import type { StepCalls } from './step-calls.ts';
 import type { ElicitationParams, StepContext, StepOutcome } from './step.ts';
 
 export interface RunDeps {
   readonly clock: Clock;
   readonly expand: Expand;
-  readonly callTool: StepContext['callTool'];
+  readonly callTool: StepCalls['callTool'];
+  /** Wraps each step that runs. */
+  readonly aroundStep: (step: PlannedStep, next: (call: Call) => Promise<Performed>) => Promise<Performed>;
   /** Undefined: the client will be asked once nothing else can go on. */
   readonly ask: (
     step: PlannedStep,
@@ -103,10 +106,15 @@ class Run {
   #begin(step: PlannedStep): void {
     this.#begun.add(step.id);
     this.#deps.onStepBegun(step);
-    performed(step, this.#contextOf(step)).then(
-      (outcome) => this.#take(step, outcome),
-      (error: unknown) => this.#abort(step, error instanceof VmcpError ? error : internal(error)),
-    );
+    this.#deps
+      .aroundStep(step, async (call) => {
+        const outcome = await performed(step, this.#contextOf(step, call));
+        return { state: stateOf(outcome), outcome };
+      })
+      .then(
+        ({ outcome }) => this.#take(step, outcome),
+        (error: unknown) => this.#abort(step, error instanceof VmcpError ? error : internal(error)),
+      );
   }
 
   /** The first step that fails ends the workflow; those that are cancelled with it say nothing. */
@@ -143,7 +151,7 @@ class Run {
     this.#deps.onStepEnded(step, result);
   }
 
-  #contextOf(step: PlannedStep): PerformDeps {
+  #contextOf(step: PlannedStep, call: Call): PerformDeps {
     const { clock, expand, callTool, ask } = this.#deps;
     return {
       workflow: this.#plan.name,
@@ -153,11 +161,22 @@ class Run {
       expand,
       data: this.#results.data,
       continues: step.continues,
-      callTool,
+      callTool: (tool, signal) => callTool(call, tool, signal),
       ask: (question, signal) => ask(step, question, signal),
     };
   }
 }
+
+/** What became of a step that has run. */
+interface Performed {
+  readonly state: StepState;
+  readonly outcome: StepResult | StepOutcome;
+}
+
+const stateOf = (outcome: StepResult | StepOutcome): StepState => {
+  if ('status' in outcome) return outcome.status;
+  return outcome.kind === 'waiting' ? 'waiting' : 'completed';
+};
 
 const internal = (cause: unknown): VmcpError => new VmcpError('internal', 'internal error', { cause });
 

@@ -29,7 +29,8 @@ export interface StepCallsDeps {
 }
 
 export interface StepCalls {
-  readonly callTool: StepContext['callTool'];
+  /** `of`: what the calls of the step are inner calls of (`AroundStep`). */
+  readonly callTool: (of: Call, ...call: Parameters<StepContext['callTool']>) => ReturnType<StepContext['callTool']>;
   /** Gives back the room of the results. */
   readonly end: () => void;
 }
@@ -53,13 +54,13 @@ export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }:
     if (given > LIMITS.workflowArgumentBytes) throw tooLarge('arguments', LIMITS.workflowArgumentBytes);
   };
   return {
-    callTool: async ({ reference, args, data }, signal) => {
+    callTool: async (of, { reference, args, data }, signal) => {
       const tool = await toolOf(reference, offered);
       return slots.run(signal, async () => {
         // Calls that wait for a slot hold no text.
         const text = args.expand(expand, data, typeOfArguments(tool.target));
         give(text.length);
-        const inner = innerCall(call, { name: tool.name, args: text, origin: 'workflow', meta });
+        const inner = innerCall(of, { name: tool.name, args: text, origin: 'workflow', meta });
         const reply = await dispatch({ ...inner, signal, client });
         if (reply.kind === 'whole') take(reply.body?.length ?? 0);
         return toolResultIn(reply);

@@ -1,5 +1,6 @@
 import {
   argumentsOf,
+  type AroundStep,
   type Call,
   type Dispatch,
   type NewInnerCall,
@@ -41,6 +42,7 @@ export interface ServeDeps {
   readonly dispatch: Dispatch;
   readonly innerCall: NewInnerCall;
   readonly offeredTo: LiveCatalog['offeredTo'];
+  readonly aroundStep: AroundStep;
 }
 
 /** The composite tools of the configuration. */
@@ -153,7 +155,7 @@ interface Running extends Asked {
 
 const ran = async (running: Running, parts: Parts & ServeDeps): Promise<Reply> => {
   const { call, plan, results, resumed, execution, endsAt } = running;
-  const { clock, steadyNow, bytes, offeredTo } = parts;
+  const { clock, steadyNow, bytes, offeredTo, aroundStep } = parts;
   const expand = expander({ now: steadyNow });
   const calls = stepCalls({ ...parts, call, expand, bytes, offered: () => offeredTo(call.caller) });
   const progress = progressOf(call, plan, results);
@@ -164,6 +166,7 @@ const ran = async (running: Running, parts: Parts & ServeDeps): Promise<Reply> =
         clock,
         expand,
         callTool: calls.callTool,
+        aroundStep: ({ id, type }, next) => aroundStep(call, { workflow: plan.name, id, type }, next),
         ask: askerOf(call, resumed, clock),
         onStepBegun: (step) => execution.stepBegun(step),
         onStepEnded: (step, result) => {

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Attributes } from '@opentelemetry/api';
-import { type BackendTarget, type Call, errorIn, methodOf, type Reply, type RequestRecord } from '../../call/index.ts';
+import {
+  type BackendTarget,
+  type Call,
+  errorIn,
+  methodOf,
+  type Reply,
+  type RequestRecord,
+  type StepState,
+  type WorkflowStep,
+} from '../../call/index.ts';
 import { asVmcpError } from '../../errors.ts';
 import { readString } from '../../json/index.ts';
 import { CLIENT_METHODS, LEGACY_REVISIONS, MODERN_REVISION } from '../../mcp/index.ts';
@@ -103,6 +112,23 @@ export const innerSpan = (call: Call, { common }: SpanSettings): SpanFacts => ({
     ...targetAttributes(call),
   }),
 });
+
+/** The span of a step of a composite tool. Names are those of the configuration. */
+export const stepSpan = ({ workflow, id, type }: WorkflowStep, { common }: SpanSettings): SpanFacts => ({
+  name: `workflow step ${clipped(id, MAX_CHARACTERS)}`,
+  attributes: () => ({
+    ...common,
+    'vmcp.workflow.name': clipped(workflow, MAX_CHARACTERS),
+    'vmcp.workflow.step.id': clipped(id, MAX_CHARACTERS),
+    'vmcp.workflow.step.type': type,
+  }),
+});
+
+/** What the end of a step brings. */
+export const stepAttributes = (state: StepState): Attributes => ({ 'vmcp.workflow.step.status': state });
+
+/** `error.type` of a step after whose failure the workflow goes on. */
+export const STEP_FAILED = 'step_failed';
 
 /** The span of a call to a backend (OpenTelemetry, "Semantic conventions for Model Context Protocol", "Client"). */
 export const clientSpan = (call: Call, { backend, ownName }: BackendTarget, settings: SpanSettings): SpanFacts => {

@@ -10,6 +10,9 @@ import {
   errorOfThrown,
   innerSpan,
   serverSpan,
+  STEP_FAILED,
+  stepAttributes,
+  stepSpan,
   type SpanFacts,
   type SpanSettings,
 } from './span-attributes.ts';
@@ -37,8 +40,8 @@ interface TracedRequest {
 }
 
 /**
- * A span for each request of a client, each inner call, and each call to a backend, which gets its context:
- * docs/telemetry.md "Traces".
+ * A span for each request of a client, each step of a composite tool, each inner call, and each call to a backend, which
+ * gets its context: docs/telemetry.md "Traces".
  */
 export const tracingObservers = (settings: SpanSettings, deps: TracingDeps): Partial<Observers> => {
   const requests = new WeakMap<RequestRecord, TracedRequest>();
@@ -82,6 +85,22 @@ export const tracingObservers = (settings: SpanSettings, deps: TracingDeps): Par
       const sent = startChild(deps.tracer, parent, { ...clientSpan(call, target, settings), kind: SpanKind.CLIENT });
       const context = travelling(sent.span.spanContext());
       return ended(sent, () => next({ ...call, trace: context, request: withTraceContext(call.request, context) }));
+    },
+    aroundStep: async (call, step, next) => {
+      const parent = calls.get(call);
+      if (!parent) return next(call);
+      const traced = startChild(deps.tracer, parent, { ...stepSpan(step, settings), kind: SpanKind.INTERNAL });
+      const ofStep = { ...call };
+      calls.set(ofStep, traced);
+      try {
+        const outcome = await next(ofStep);
+        described(traced.span, () => stepAttributes(outcome.state));
+        end(traced, () => (outcome.state === 'failed' ? STEP_FAILED : undefined));
+        return outcome;
+      } catch (thrown) {
+        end(traced, () => errorOfThrown(thrown));
+        throw thrown;
+      }
     },
   };
 };
