@@ -1,4 +1,5 @@
 import { type Adapter, type AdapterFactory, type ClientMetadata, Provider } from 'oidc-provider';
+import { ClientError } from '../clients/client-error.ts';
 import type { Families } from './families.ts';
 import type { Records } from './records.ts';
 import type { RefreshReuse } from './refresh-reuse.ts';
@@ -50,8 +51,12 @@ const adapterOf = (model: string, parts: AdapterParts): Adapter => {
   }
 };
 
-const clientModel = ({ findClient }: AdapterParts): Pick<Adapter, 'find' | 'upsert' | 'destroy'> => ({
-  find: (clientId) => findClient(clientId, Provider.ctx?.req.socket.remoteAddress),
+const clientModel = ({ findClient, reuse }: AdapterParts): Pick<Adapter, 'find' | 'upsert' | 'destroy'> => ({
+  find: (clientId) =>
+    findClient(clientId, Provider.ctx?.req.socket.remoteAddress).catch((error: unknown) => {
+      if (error instanceof ClientError) reuse.retryAfter(error.retryAfterSeconds);
+      throw error;
+    }),
   upsert: () => Promise.reject(new TypeError('clients are not kept')),
   destroy: () => Promise.reject(new TypeError('clients are not kept')),
 });

@@ -14,6 +14,8 @@ export interface Redemption {
   answer?: RefreshAnswer;
   /** Issued in this request, and not kept yet. */
   successor?: NewRefreshToken;
+  /** Where the client cannot be had at the moment: when to ask again. */
+  retryAfterSeconds?: number;
 }
 
 export interface Redemptions {

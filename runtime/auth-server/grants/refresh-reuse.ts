@@ -28,6 +28,8 @@ export interface RefreshReuse {
   readonly model: RefreshTokenModel;
   /** The code that this request presents is used up once the request is settled. */
   readonly consumeCode: (id: string) => void;
+  /** When this request may be repeated, where that is known. */
+  readonly retryAfter: (seconds: number | undefined) => void;
   /** The grant, as read a moment ago for a refresh token that is presented in this request. */
   readonly grantOf: (grantId: string) => Promise<AdapterPayload | undefined>;
 }
@@ -38,7 +40,7 @@ export interface RefreshReuse {
  */
 const MAX_SPENT = 500;
 
-const RETRY_AFTER_SECONDS = '1';
+const RETRY_AFTER_SECONDS = 1;
 
 export const refreshReuse = (
   deps: GrantDeps &
@@ -67,7 +69,7 @@ export const refreshReuse = (
         ctx.status = error.status;
         ctx.body = { error: error.error, error_description: error.error_description };
       }
-      if (ctx.status === 503) ctx.set('Retry-After', RETRY_AFTER_SECONDS);
+      if (ctx.status === 503) ctx.set('Retry-After', `${redemption.retryAfterSeconds ?? RETRY_AFTER_SECONDS}`);
     },
     rotateRefreshToken: (ctx) => {
       const family = all.of(ctx)?.presented?.family;
@@ -78,6 +80,10 @@ export const refreshReuse = (
       const redemption = all.current();
       if (!redemption) throw new TypeError('the middleware is missing');
       redemption.code = id;
+    },
+    retryAfter: (seconds) => {
+      const redemption = all.current();
+      if (redemption && seconds !== undefined) redemption.retryAfterSeconds = seconds;
     },
     grantOf: async (grantId) => {
       const handle = handleOfGrant(grantId);
