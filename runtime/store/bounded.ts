@@ -48,7 +48,6 @@ export const bounded = (store: Store): Store => {
         return Promise.reject(error);
       }
     },
-    now: (key) => within({ key }, () => store.now(key)),
     countTokens: async (buckets) => {
       checkBuckets(buckets);
       return within({ key: '' }, () => store.countTokens(buckets));

@@ -30,6 +30,7 @@ export { type SessionRecords, sessionRecords } from './session-records.ts';
 export {
   type Bucket,
   type Fields,
+  type ReadFields,
   type QuotaGroup,
   STORE_LIMITS,
   type Store,

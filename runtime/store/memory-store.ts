@@ -24,11 +24,10 @@ export const memoryStore = ({ clock }: { readonly clock: Clock }, limits: TtlMap
   let timer = clock.after(SWEEP_MS, sweep);
   return bounded({
     ...valuesOn(entries, groups),
-    ...mapsOn(entries, groups),
+    ...mapsOn(entries, groups, clock),
     takeTokens: (buckets) => tokens.take(buckets),
     countTokens: async (buckets) => tokens.count(buckets),
     bucketCount: () => tokens.size,
-    now: async () => clock.now(),
     ...messages,
     state: () => 'up',
     onState: () => () => {},
@@ -73,6 +72,7 @@ const valuesOn = (
 const mapsOn = (
   entries: TtlMap,
   groups: QuotaGroups,
+  clock: Pick<Clock, 'now'>,
 ): Pick<Store, 'createMap' | 'readMap' | 'setField' | 'setFieldIfAbsent' | 'replaceField' | 'deleteField'> => ({
   createMap: async (key, fields, ttlMs, group) => {
     if (entries.entry(key)) return false;
@@ -88,7 +88,7 @@ const mapsOn = (
     const map = entries.map(key);
     if (map && ttlMs !== undefined) entries.touch(key, ttlMs);
     if (map && ttlMs !== undefined && group) groups.use(key, group, ttlMs);
-    return map && copyOfAll(map);
+    return map && Object.assign(copyOfAll(map), { readAtMs: clock.now() });
   },
   setField: async (key, field, value, maxFields) => entries.setField(key, field, copyOf(value), maxFields),
   setFieldIfAbsent: async (key, field, value) => {

@@ -42,7 +42,6 @@ export const prefixed = (store: Store, prefix: string): Store => {
     replaceField: (key, field, expected, value) => store.replaceField(at(key), field, expected, value),
     deleteField: (key, field, only) => store.deleteField(at(key), field, only),
     takeTokens: (buckets) => store.takeTokens(bucketsAt(buckets)),
-    now: (key) => store.now(at(key)),
     countTokens: (buckets) => store.countTokens(bucketsAt(buckets)),
     publish: (channel, message, how) => store.publish(at(channel), message, how),
     subscribe: (channel, listener) => {

@@ -53,10 +53,14 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return displaced or 1`);
 
-/** All fields of a map, names and values in turn; a TTL other than 0 renews it. */
+/**
+ * All fields of a map, names and values in turn, then the time of the server in milliseconds: the nodes of a cluster
+ * have a clock each. A TTL other than 0 renews the map.
+ */
 export const READ_MAP = script(`${IS_MAP}${COUNT}
 if not isMap() then return {} end
-local all = redis.call('HGETALL', KEYS[1])
+local all, time = redis.call('HGETALL', KEYS[1]), redis.call('TIME')
+all[#all + 1] = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
 if ARGV[1] ~= '0' then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   if #KEYS > 1 then count(KEYS[2], ARGV[1], ARGV[2]) end
@@ -152,11 +156,6 @@ for i, key in ipairs(KEYS) do
   states[i + 1] = redis.call('TYPE', key).ok == 'string' and redis.call('GET', key) or ''
 end
 return states`);
-
-/** The time of the server in milliseconds. */
-export const NOW = script(`
-local time = redis.call('TIME')
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)`);
 
 /**
  * In a cluster, plain messages are sent by whichever node receives them; the node of the channel's slot keeps them in

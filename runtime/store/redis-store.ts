@@ -6,7 +6,7 @@ import { RedisMessages } from './redis-messages.ts';
 import { refusalsOf } from './refusals.ts';
 import * as scripts from './redis-scripts.ts';
 import {
-  type Fields,
+  type ReadFields,
   quotaExceeded,
   type QuotaGroup,
   STORE_LIMITS,
@@ -59,9 +59,6 @@ export const redisStore = (settings: RedisSettings, deps: RedisStoreDeps): Store
       return waitMs === 0 ? { waitMs } : { waitMs, emptyAt };
     },
     bucketCount: () => 0,
-    // Of the node that has the key: the nodes of a cluster have a clock each.
-    now: async (name) =>
-      Number(await runOn({ link: commands, keyOf, clock: deps.clock }, scripts.NOW, [keyOf(name)], [])),
     countTokens: async (buckets) => {
       if (buckets.length === 0) return [];
       const keys = buckets.map(({ key }) => keyOf(key));
@@ -176,10 +173,10 @@ const mapsIn = (
   };
 };
 
-/** Names and values in turn, as Redis sends a hash. */
-const fieldsOf = (answer: unknown): Fields | undefined => {
+/** Names and values in turn, as Redis sends a hash, and at the end the time. */
+const fieldsOf = (answer: unknown): ReadFields | undefined => {
   if (!Array.isArray(answer) || answer.length === 0) return undefined;
-  const fields = new Map<string, Buffer>();
+  const fields = Object.assign(new Map<string, Buffer>(), { readAtMs: Number(answer.at(-1)) });
   for (let at = 0; at + 1 < answer.length; at += 2) {
     const [name, value]: readonly unknown[] = answer.slice(at, at + 2);
     if (Buffer.isBuffer(name) && Buffer.isBuffer(value)) fields.set(name.toString(), ownCopy(value));

@@ -47,7 +47,7 @@ export interface Store extends StoreMessages {
    */
   readonly createMap: (key: string, fields: Fields, ttlMs: number, group?: QuotaGroup) => Promise<boolean>;
   /** All fields, in no particular order; `ttlMs` sets a new TTL. Undefined: the map does not exist. */
-  readonly readMap: (key: string, ttlMs?: number, group?: QuotaGroup) => Promise<Fields | undefined>;
+  readonly readMap: (key: string, ttlMs?: number, group?: QuotaGroup) => Promise<ReadFields | undefined>;
   /**
    * False: the map does not exist, and is not created. Throws `overloaded` when the map would have more than
    * `maxFields` fields.
@@ -76,8 +76,6 @@ export interface Store extends StoreMessages {
   readonly takeTokens: (buckets: readonly Bucket[]) => Taken | Promise<Taken>;
   /** Buckets in the memory of this process. */
   readonly bucketCount: () => number;
-  /** The time of the store where this key is, in milliseconds since the epoch: the same for all replicas. */
-  readonly now: (key: string) => Promise<number>;
   /** What each bucket holds at this moment, in the order of the buckets, without taking anything. */
   readonly countTokens: (buckets: readonly Bucket[]) => Promise<readonly TokenCount[]>;
 }
@@ -98,6 +96,12 @@ export interface TokenCount {
 
 /** The fields of a map. */
 export type Fields = ReadonlyMap<string, Buffer>;
+
+/** The fields of a map as they were read. */
+export interface ReadFields extends Fields {
+  /** When, by the clock of the store where the map is, which is the same for all replicas: since the epoch. */
+  readonly readAtMs: number;
+}
 
 /**
  * A token bucket that refills evenly. An unknown bucket is full; a bucket is forgotten 2 × `refillPeriodMs` after its

@@ -14,6 +14,8 @@ export interface Family {
   readonly key: string;
   readonly grant: AdapterPayload;
   readonly fields: Fields;
+  /** The time of the store, which is the same for all replicas: when this was read, and what has gone by since. */
+  readonly now: () => number;
 }
 
 export interface Families {
@@ -52,11 +54,13 @@ export const families = ({ store, sealer, clock }: GrantDeps): Families => {
     read: async (handle) => {
       const key = keyOf('grant', nameOf('grant', handle));
       const fields = await store.readMap(key);
+      const readAt = clock.now();
       const sealed = fields?.get(GRANT);
       if (!fields || !sealed || fields.has(REVOKED)) return undefined;
       const grant: AdapterPayload | undefined = await sealer.open('grant', handle, sealed);
       if (!grant || (await isUserEnded({ grant, fields }))) return undefined;
-      return { handle, key, grant, fields };
+      const aheadMs = fields.readAtMs - readAt;
+      return { handle, key, grant, fields, now: () => clock.now() + aheadMs };
     },
     save: async (grantId, grant, seconds) => {
       const handle = handleOfGrant(grantId);

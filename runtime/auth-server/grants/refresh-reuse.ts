@@ -104,14 +104,14 @@ const responseOf = async (
 ): Promise<TokenResponse | undefined> => {
   if (ctx.status !== 200 || ctx.oidc?.route !== 'token') return undefined;
   const response = ctx.body as TokenResponse;
-  const { store, families } = parts;
+  const { families } = parts;
   return orUnavailable(async () => {
     const { family } = redemption;
     if (!family) throw new errors.InvalidGrant('grant not found');
-    const [atMs, isEnded] = await Promise.all([store.now(family.key), families.isEnded(family)]);
+    const isEnded = await families.isEnded(family);
     // An access token is dated when it is made: one that is dated after the end of its user's access would last.
     if (isEnded) throw new errors.InvalidGrant('grant not found');
-    const own = { atMs, response, request: requestDigest(ctx) };
+    const own = { atMs: family.now(), response, request: requestDigest(ctx) };
     await redeemCode(redemption, own, parts);
     return settle(redemption, own, parts);
   });

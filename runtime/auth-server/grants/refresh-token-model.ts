@@ -1,6 +1,5 @@
 import { type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../../process/index.ts';
-import type { Store } from '../../store/index.ts';
 import type { Families } from './families.ts';
 import type { Redemptions } from './redemption.ts';
 import type { RefreshAnswers } from './refresh-answers.ts';
@@ -18,7 +17,6 @@ export interface RefreshTokenModel {
 }
 
 export interface RefreshParts {
-  readonly store: Pick<Store, 'now'>;
   readonly clock: Clock;
   readonly families: Families;
   readonly tokens: RefreshTokens;
@@ -67,7 +65,7 @@ export const refreshTokenModel = (parts: RefreshParts): RefreshTokenModel => {
  */
 const find = async (
   token: string,
-  { store, clock, tokens, answers, window, redemptions }: RefreshParts,
+  { clock, tokens, answers, window, redemptions }: RefreshParts,
 ): Promise<AdapterPayload | undefined> => {
   const presented = await tokens.present(token);
   if (!presented) return undefined;
@@ -77,7 +75,7 @@ const find = async (
   if (payload) return payload;
   const nowSeconds = Math.floor(clock.now() / 1_000);
   const exp = nowSeconds + SHOWN_SECONDS;
-  const isAnswered = spent && window.contains(spent.atMs, await store.now(presented.family.key));
+  const isAnswered = spent && window.contains(spent.atMs, presented.family.now());
   const answer = isAnswered ? await answers.find(token, spent.answerId) : undefined;
   // The store has lost it: who asks again in time is no thief, and the client goes on with the successor it may have.
   if (isAnswered && !answer) throw new TemporarilyUnavailable();

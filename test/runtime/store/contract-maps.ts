@@ -22,6 +22,17 @@ export const mapsContract = ({ given, newKey }: Given): void => {
     );
   });
 
+  test('a map is read with the time of the store, which is that of whichever machine it is on', async () => {
+    const [store, key] = [given(), newKey()];
+    await store.createMap(key, new Map([['a', bytes('1')]]), LONG);
+    for (const ttlMs of [undefined, LONG]) {
+      const before = Date.now();
+      const { readAtMs = 0, size } = (await store.readMap(key, ttlMs)) ?? {};
+      assert.ok(Number.isInteger(readAtMs) && readAtMs >= before - 1 && readAtMs <= Date.now() + 1, `${readAtMs}`);
+      assert.equal(size, 1);
+    }
+  });
+
   test('of two that set a field if absent, the first wins, and both learn who', async () => {
     const [store, key] = [given(), newKey()];
     await store.createMap(key, new Map([['a', bytes('1')]]), LONG);

@@ -16,13 +16,6 @@ export const valuesContract = ({ given, newKey }: Given): void => {
     assert.equal(await store.get(key), undefined);
   });
 
-  test('the store tells its time, which is that of whichever machine it is on', async () => {
-    const [store, key] = [given(), newKey()];
-    const before = Date.now();
-    const now = await store.now(key);
-    assert.ok(Number.isInteger(now) && now >= before - 1 && now <= Date.now() + 1, `${now}`);
-  });
-
   test('of two that set a value if absent, the first wins', async () => {
     const [store, key] = [given(), newKey()];
     const won = await Promise.all(['a', 'b'].map((each) => store.setIfAbsent(key, bytes(each), LONG)));

@@ -35,6 +35,5 @@ export const CALLS: Readonly<Record<string, (store: Store, key: string) => Promi
   deleteField: (store, key) => store.deleteField(key, 'a'),
   takeTokens: async (store, key) => store.takeTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
   countTokens: (store, key) => store.countTokens([{ key, capacity: 1, refillPeriodMs: LONG }]),
-  now: (store, key) => store.now(key),
   publish: (store, key) => store.publish(key, bytes('x')),
 };

@@ -3,7 +3,7 @@ import { type Store, type StoreState, storeUnavailable } from '../../../../runti
 import type { Clock } from '../../../../runtime/process/index.ts';
 
 const CALLS = ['get', 'set', 'setIfAbsent', 'take', 'delete', 'touch', 'createMap', 'readMap', 'setField'] as const;
-const MORE = ['setFieldIfAbsent', 'deleteField', 'publish', 'now'] as const;
+const MORE = ['setFieldIfAbsent', 'deleteField', 'publish'] as const;
 
 /** A store whose calls are written down, and fail when a test says so. */
 export interface FaultyStore extends Store {

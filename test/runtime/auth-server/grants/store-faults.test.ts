@@ -133,7 +133,7 @@ describe('a store with faults', () => {
         calls.filter((call) => WRITES.includes(call)),
         [],
       );
-      assert.ok(calls.length <= 4, calls.join(' '));
+      assert.ok(calls.length <= 3, calls.join(' '));
     };
     await asked();
     const next = await works(token);

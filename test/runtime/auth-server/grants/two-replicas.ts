@@ -29,10 +29,18 @@ export const onTwoReplicas = (what: string, tests: (replicas: () => Replicas) =>
       // With the machine's clock, by which it waits for answers; the time of the server is that of the tests.
       const stores = [0, 1].map(() => onRedis([redis.address]).store);
       await Promise.all(stores.map(({ firstAnswer }) => firstAnswer));
-      return { stores: stores.map((store) => ({ ...store, now: async () => clock.now() })), stop: redis.stop };
+      return { stores: stores.map((store) => withClock(store, clock)), stop: redis.stop };
     }, tests);
   });
 };
+
+const withClock = (store: Store, clock: FrozenClock): Store => ({
+  ...store,
+  readMap: async (...how) => {
+    const fields = await store.readMap(...how);
+    return fields && Object.assign(fields, { readAtMs: clock.now() });
+  },
+});
 
 const sharedTwice = (store: Store): readonly Store[] => [store, store];
 
