@@ -40,8 +40,8 @@ interface TracedRequest {
 }
 
 /**
- * A span for each request of a client, each step of a composite tool, each inner call, and each call to a backend, which
- * gets its context: docs/telemetry.md "Traces".
+ * A span for each request of a client, each step of a composite tool, each inner call, and each call to a backend,
+ * which gets its context: docs/telemetry.md "Traces".
  */
 export const tracingObservers = (settings: SpanSettings, deps: TracingDeps): Partial<Observers> => {
   const requests = new WeakMap<RequestRecord, TracedRequest>();

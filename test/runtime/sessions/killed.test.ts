@@ -1,62 +1,29 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
-import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
 import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
-import { isReady, openShared, sharedConfig } from '../../fixtures/replicas.ts';
+import { openShared, sharedConfig } from '../../fixtures/replicas.ts';
+import { type RuntimeProcesses, runtimeProcesses } from '../../fixtures/runtime-process.ts';
 import { covers } from '../../requirements.ts';
 
-const program = new URL('../../../runtime/main.ts', import.meta.url).pathname;
 const PASSWORD = 'only-for-this-test';
 
 describe('a replica that is killed', { skip: noRedis }, () => {
   let redis: TestRedis;
   let backend: FixtureBackend;
-  let folder: Awaited<ReturnType<typeof scratchFolder>>;
-  const children: ChildProcess[] = [];
+  let processes: RuntimeProcesses;
 
   before(async () => {
     redis = await startRedis({ password: PASSWORD });
     backend = await startBackend({ hasStream: true });
-    folder = await scratchFolder('killed');
     const [file] = sharedConfig(redis.address, { a: backend.url }, { db: 3, keyPrefix: 'own:' });
-    await writeFile(join(folder.path, 'config.yaml'), file?.text ?? '');
+    processes = await runtimeProcesses(file?.text ?? '', { VMCP_SESSION_KVSTORE_PASSWORD: PASSWORD });
   });
   after(async () => {
-    for (const child of children) child.kill('SIGKILL');
-    await Promise.all([redis.stop(), backend.close(), folder.remove()]);
+    await processes.close();
+    await Promise.all([redis.stop(), backend.close()]);
   });
-
-  const start = async (): Promise<{ readonly url: string; readonly kill: () => Promise<unknown> }> => {
-    const config = join(folder.path, 'config.yaml');
-    const args = [program, 'serve', '-c', config, '--port', '0', '--management-port', '0'];
-    const child = spawn(process.execPath, args, {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, VMCP_SESSION_KVSTORE_PASSWORD: PASSWORD },
-    });
-    children.push(child);
-    for await (const line of createInterface(child.stdout)) {
-      const { url, managementUrl } = JSON.parse(line) as { readonly url?: string; readonly managementUrl?: string };
-      if (url === undefined || managementUrl === undefined) continue;
-      await isReady(managementUrl);
-      child.stdout.resume();
-      return {
-        url,
-        kill: async () => {
-          const ended = once(child, 'exit');
-          child.kill('SIGKILL');
-          await ended;
-        },
-      };
-    }
-    throw new Error('the program ended');
-  };
 
   covers(
     'session.horizontal-scaling',
@@ -65,7 +32,7 @@ describe('a replica that is killed', { skip: noRedis }, () => {
     'session.config.password-env',
   );
   test('loses no session: the others go on with it, and hear its backends', { timeout: 60_000 }, async () => {
-    const [one, two] = await Promise.all([start(), start()]);
+    const [one, two] = await Promise.all([processes.start(), processes.start()]);
     const session = await openShared(one.url);
     assert.equal((await session.call(one.url, 1, 'a_echo')).status, 200);
     assert.match(await redis.command('-n', '3', 'KEYS', '*'), /^(own:sessions?:\S+\s?)+$/);
@@ -83,7 +50,7 @@ describe('a replica that is killed', { skip: noRedis }, () => {
       [used, used],
     );
     // A restarted one serves it, too.
-    const three = await start();
+    const three = await processes.start();
     assert.equal((await session.call(three.url, 3, 'a_echo')).status, 200);
     stream.close();
   });

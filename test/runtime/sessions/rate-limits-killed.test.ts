@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
-import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
 import { errorOf } from '../../fixtures/answers.ts';
 import { count, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { sendModern } from '../../fixtures/modern-caller.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
-import { isReady } from '../../fixtures/replicas.ts';
+import { type RuntimeProcesses, runtimeProcesses } from '../../fixtures/runtime-process.ts';
 import { configFile } from '../../fixtures/runtime.ts';
 import { covers } from '../../requirements.ts';
 
-const program = new URL('../../../runtime/main.ts', import.meta.url).pathname;
 const LIMIT = 100;
 /** Calls that are under way at a time, at each replica. */
 const AT_A_TIME = 8;
@@ -25,13 +18,11 @@ type Outcome = 'admitted' | 'refused' | 'lost';
 describe('a limit that two processes share, of which one is killed', { skip: noRedis }, () => {
   let redis: TestRedis;
   let backend: FixtureBackend;
-  let folder: Awaited<ReturnType<typeof scratchFolder>>;
-  const children: ChildProcess[] = [];
+  let processes: RuntimeProcesses;
 
   before(async () => {
     redis = await startRedis();
     backend = await startBackend();
-    folder = await scratchFolder('limits');
     // Nothing returns while the test runs.
     const [file] = configFile(
       { a: backend.url },
@@ -40,31 +31,12 @@ describe('a limit that two processes share, of which one is killed', { skip: noR
         rateLimiting: { shared: { maxTokens: LIMIT, refillPeriod: '4320h' } },
       },
     );
-    await writeFile(join(folder.path, 'config.yaml'), file?.text ?? '');
+    processes = await runtimeProcesses(file?.text ?? '');
   });
   after(async () => {
-    for (const child of children) child.kill('SIGKILL');
-    await Promise.all([redis.stop(), backend.close(), folder.remove()]);
+    await processes.close();
+    await Promise.all([redis.stop(), backend.close()]);
   });
-
-  const start = async (): Promise<{ readonly url: string; readonly kill: () => Promise<unknown> }> => {
-    const args = [program, 'serve', '-c', join(folder.path, 'config.yaml'), '--port', '0', '--management-port', '0'];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    children.push(child);
-    for await (const line of createInterface(child.stdout)) {
-      const { url, managementUrl } = JSON.parse(line) as { readonly url?: string; readonly managementUrl?: string };
-      if (url === undefined || managementUrl === undefined) continue;
-      await isReady(managementUrl);
-      child.stdout.resume();
-      const kill = async (): Promise<void> => {
-        const ended = once(child, 'exit');
-        child.kill('SIGKILL');
-        await ended;
-      };
-      return { url, kill };
-    }
-    throw new Error('the program ended');
-  };
 
   const call = (url: string): Promise<Outcome> =>
     sendModern(url, {}).then(
@@ -84,13 +56,13 @@ describe('a limit that two processes share, of which one is killed', { skip: noR
 
   covers('ratelimit.distributed');
   test('admits as many calls as it says, and none is counted twice or for free', { timeout: 120_000 }, async () => {
-    const [one, two] = await Promise.all([start(), start()]);
+    const [one, two] = await Promise.all([processes.start(), processes.start()]);
     const outcomes: Outcome[] = [];
     const callers = [one, two].flatMap(({ url }) => Array.from({ length: AT_A_TIME }, () => callOn(url, outcomes)));
     await until('calls', async () => (outcomes.length >= LIMIT / 4 ? true : undefined), { intervalMs: 1 });
     await one.kill();
     await Promise.all(callers);
-    const three = await start();
+    const three = await processes.start();
     await callOn(three.url, outcomes);
 
     const of = (outcome: Outcome): number => outcomes.filter((each) => each === outcome).length;
