@@ -1,6 +1,5 @@
-import { parseAllDocuments } from 'yaml';
-import { drawnWorkflow, workflowProblems } from './workflow-checks/index.ts';
-import { formatPath } from './config/index.ts';
+import { drawnWorkflow } from './workflow-checks/index.ts';
+import { faultsOf, workflowNamed } from './written-workflows.ts';
 
 export interface DrawRequest {
   /** A configuration file, or manifests of VirtualMCPServers and VirtualMCPCompositeToolDefinitions. */
@@ -15,35 +14,12 @@ export const drawWorkflow = ({
   name,
   form,
 }: DrawRequest): { readonly exitCode: 0 | 1; readonly output: string; readonly complaints: string } => {
-  const all = workflowsIn(text);
-  const workflow = all.find((each) => member(each, 'name') === name);
-  if (workflow === undefined) {
-    const names = all.flatMap((each) =>
-      typeof member(each, 'name') === 'string' ? [String(member(each, 'name'))] : [],
-    );
-    const known = names.length === 0 ? 'there is none' : `there are ${names.join(', ')}`;
-    return { exitCode: 1, output: '', complaints: `no composite tool ${JSON.stringify(name)}: ${known}\n` };
-  }
-  const complaints = workflowProblems({ workflows: [workflow], hasOptimizer: false }).map(
-    ({ path: [_index, ...path], reason, remedy }) => `${formatPath(path)}: ${reason}; ${remedy}\n`,
-  );
+  const found = workflowNamed(text, name);
+  if (!found.ok) return { exitCode: 1, output: '', complaints: `${found.problem}\n` };
+  const complaints = faultsOf(found.workflow).map((line) => `${line}\n`);
   return {
     exitCode: complaints.length === 0 ? 0 : 1,
-    output: drawnWorkflow(workflow, form),
+    output: drawnWorkflow(found.workflow, form),
     complaints: complaints.join(''),
   };
 };
-
-const workflowsIn = (text: string): readonly unknown[] =>
-  parseAllDocuments(text).flatMap((document) => {
-    const value = document.toJS() as unknown;
-    const spec = member(value, 'spec');
-    if (member(value, 'kind') === 'VirtualMCPCompositeToolDefinition') return [spec];
-    const list = member(value, 'compositeTools') ?? member(member(spec, 'config'), 'compositeTools');
-    return Array.isArray(list) ? (list as unknown[]) : [];
-  });
-
-const member = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;

@@ -6,9 +6,11 @@ import {
   type DrawCommand,
   type ExplainCommand,
   type RevokeUserCommand,
+  type RunCommand,
   readCommand,
   type TextSource,
   USAGE,
+  steadyClock,
   systemClock,
 } from './process/index.ts';
 import { askToExplain } from './explain/index.ts';
@@ -16,7 +18,9 @@ import { askToRevoke } from './ask-to-revoke.ts';
 import { drawWorkflow } from './draw-workflow.ts';
 import { createLog } from './observe/index.ts';
 import { FURTHER_CHECKS } from './further-checks.ts';
+import { runWorkflow } from './run-workflow.ts';
 import { start } from './start.ts';
+import { openTerminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 const serve = async (command: Extract<Command, { kind: 'serve' }>): Promise<number | 'serving'> => {
@@ -97,6 +101,24 @@ const draw = async ({ config, name, form }: DrawCommand): Promise<number> => {
   return exitCode;
 };
 
+/** What is asked for goes to the standard output, all else to that of errors. */
+const runOnce = async (command: RunCommand): Promise<number> => {
+  const ended = new AbortController();
+  void firstSignal().then((signal) => ended.abort(new Error(`ended by ${signal}`)));
+  const { stdin, stdout, stderr } = process;
+  const terminal = stdin.isTTY && stderr.isTTY ? openTerminal(stdin, stderr) : undefined;
+  const deps = {
+    print: (text: string) => void stdout.write(text),
+    tell: (line: string) => void stderr.write(`${line}\n`),
+    textOf: async (source: TextSource) => (await textOf(source)) ?? '',
+    terminal,
+    log: createLog({ level: 'info' }, stderr),
+    steadyNow: steadyClock.now,
+    signal: ended.signal,
+  };
+  return runWorkflow(command, deps).finally(() => terminal?.close());
+};
+
 const fetchInTime: typeof fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS) });
 
 /** The server waits for backends that it does not know yet, and for the issuer of a token. */
@@ -120,6 +142,8 @@ const run = async (command: Command): Promise<number | 'serving'> => {
       return revokeUser(command).catch(unanswered);
     case 'draw-workflow':
       return draw(command);
+    case 'run-workflow':
+      return runOnce(command);
     case 'version':
       process.stdout.write(`${VERSION}\n`);
       return 0;

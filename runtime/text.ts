@@ -7,3 +7,6 @@ const MAX_TEXT_LENGTH = 200;
 /** A text from outside, cut to `most` characters, as its sender determines its length. */
 export const clipped = (text: string, most = MAX_TEXT_LENGTH): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+
+/** A text from outside for a terminal: control characters, which could move its cursor, are shown as blanks. */
+export const printable = (text: string): string => text.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ');

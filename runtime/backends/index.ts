@@ -5,6 +5,7 @@
  * again. Start at `backend.ts`.
  */
 
+export { EventReader } from './http/event-reader.ts';
 export { BackendSet, type WantedBackend } from './backend-set.ts';
 export type { Backend } from './backend.ts';
 export type { BackendDeps, BackendEvents } from './backend-settings.ts';

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { demandNone, type Environment, sourceOf, type TextSource, tokenOf, variable } from './flag-values.ts';
+import { type DrawCommand, type RunCommand, WORKFLOW_FLAGS, workflowCommandOf } from './workflow-flags.ts';
 
 /** The parsed command line. */
 export type Command =
@@ -13,6 +15,7 @@ export type Command =
   | ExplainCommand
   | RevokeUserCommand
   | DrawCommand
+  | RunCommand
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly problem?: string };
 
@@ -41,17 +44,6 @@ export interface RevokeUserCommand {
   readonly output: 'text' | 'json';
 }
 
-/** Draws a workflow. */
-export interface DrawCommand {
-  readonly kind: 'draw-workflow';
-  readonly config: string;
-  readonly name: string;
-  readonly form: 'mermaid' | 'svg';
-}
-
-/** A text, or the file that holds it. */
-export type TextSource = { readonly text: string } | { readonly file: string };
-
 export const USAGE = `usage: vmcp serve -c FILE [--host HOST] [--port PORT] [--management-port PORT]
        vmcp validate -c FILE
        vmcp explain --tool NAME [--query TEXT] [--args JSON | --args-file FILE]
@@ -63,6 +55,10 @@ export const USAGE = `usage: vmcp serve -c FILE [--host HOST] [--port PORT] [--m
                     (docs/users.md)
        vmcp workflow graph NAME -c FILE [-o mermaid | svg]
                     (docs/workflow-checks.md)
+       vmcp workflow run NAME -c FILE | FILE [-c FILE] | NAME --url URL
+                    [--params JSON | --params @FILE] [--answer STEP=JSON]… [--dry-run]
+                    [--token TOKEN | --token-file FILE]
+                    (docs/composite-tools.md)
        vmcp version
 
 Each flag can also be given in the environment: VMCP_CONFIG, VMCP_HOST, VMCP_PORT, VMCP_MANAGEMENT_PORT;
@@ -94,8 +90,6 @@ type AskingFlags = { readonly [F in keyof typeof ASKING_FLAGS]?: string | undefi
 type UsersFlags = AskingFlags & { readonly [F in keyof typeof USERS_FLAGS]?: string | undefined };
 type ExplainFlags = AskingFlags & { readonly [F in keyof typeof EXPLAIN_FLAGS]?: string | undefined };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The command of the command line; a flag wins over its environment variable. */
 export const readCommand = (args: readonly string[], environment: Environment): Command => {
   try {
@@ -117,12 +111,14 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
       ...ASKING_FLAGS,
       ...EXPLAIN_FLAGS,
       ...USERS_FLAGS,
+      ...WORKFLOW_FLAGS,
       help: { type: 'boolean', short: 'h' },
     },
   });
   const [name, ...more] = positionals;
   if (values.help || name === undefined) return { kind: 'usage' };
-  if (name === 'workflow') return drawCommandOf(more, values, environment);
+  if (name === 'workflow') return workflowCommandOf(more, values, environment);
+  demandNone(WORKFLOW_FLAGS, values, 'workflow run');
   const isUsers = name === 'users';
   if (isUsers && more[0] !== 'revoke') throw new Error('which? vmcp users revoke');
   if (more.length > (isUsers ? 1 : 0)) throw new Error(`unexpected argument: ${more.join(' ')}`);
@@ -144,26 +140,6 @@ const commandOf = (args: readonly string[], environment: Environment): Command =
     managementPort: portOf('management-port', values, environment),
     ...(host !== undefined && { host }),
   };
-};
-
-const drawCommandOf = (
-  words: readonly string[],
-  values: AskingFlags & { readonly config?: string | undefined },
-  environment: Environment,
-): DrawCommand => {
-  const [action, name, ...more] = words;
-  if (action !== 'graph' || name === undefined || more.length > 0)
-    throw new Error('which? vmcp workflow graph NAME -c FILE');
-  const { output: form = 'mermaid', config = environment['VMCP_CONFIG'], ...others } = values;
-  demandNone({ ...ASKING_FLAGS, ...EXPLAIN_FLAGS, ...USERS_FLAGS }, others, 'other commands');
-  if (form !== 'mermaid' && form !== 'svg') throw new Error(`unknown form of output: ${form}; it is mermaid or svg`);
-  if (config === undefined) throw new Error('which file? give -c FILE');
-  return { kind: 'draw-workflow', config, name, form };
-};
-
-const demandNone = (flags: object, values: object, owner: string): void => {
-  const stray = Object.keys(flags).find((flag) => Object.hasOwn(values, flag));
-  if (stray !== undefined) throw new Error(`--${stray} is for ${owner}`);
 };
 
 /** Kubernetes sets this in every container. */
@@ -201,7 +177,7 @@ const explainCommandOf = (values: ExplainFlags, environment: Environment): Expla
   return {
     kind: 'explain',
     asked: only,
-    token: sourceOf('token', values) ?? variable('VMCP_TOKEN', environment),
+    token: tokenOf(values, environment),
     args: sourceOf('args', values),
     ...(values.query !== undefined && { query: values.query }),
     ...askingOf(values, environment),
@@ -224,15 +200,3 @@ const askingOf = (values: AskingFlags, environment: Environment) => {
 };
 
 const DEFAULT_MANAGEMENT_URL = `http://127.0.0.1:${PORTS['management-port'].otherwise}`;
-
-const sourceOf = (flag: 'token' | 'args' | 'management-token', values: ExplainFlags): TextSource | undefined => {
-  const [text, file] = [values[flag], values[`${flag}-file`]];
-  if (text !== undefined && file !== undefined) throw new Error(`give --${flag} or --${flag}-file, not both`);
-  if (text !== undefined) return { text };
-  return file === undefined ? undefined : { file };
-};
-
-const variable = (name: string, environment: Environment): TextSource | undefined => {
-  const text = environment[name];
-  return text === undefined || text === '' ? undefined : { text };
-};

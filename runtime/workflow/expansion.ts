@@ -73,12 +73,16 @@ export interface ArgumentsPlan {
 
 export type TypeOfArgument = (name: string) => ValueType | undefined;
 
+/** The template that an argument is; undefined: a value that is passed as it is. */
+export const templateIn = (value: unknown): Template | undefined =>
+  typeof value === 'string' && value.includes('{{') ? parseTemplate(value) : undefined;
+
 /** Only texts of the first level are templates: docs/composite-tools.md "Arguments". */
 export const planArguments = (args: Readonly<Record<string, unknown>> = {}): ArgumentsPlan => {
   const planned = Object.entries(args).map(([name, value]): PlannedArgument => ({
     name,
     value,
-    template: typeof value === 'string' && value.includes('{{') ? parseTemplate(value) : undefined,
+    template: templateIn(value),
   }));
   return {
     templates: planned.flatMap(({ template }) => template ?? []),

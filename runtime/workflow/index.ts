@@ -4,5 +4,9 @@
  * of steps go the way of all calls. Start at `workflows.ts`.
  */
 
+export { checkedParameters } from './check-parameters.ts';
+export { dryRun } from './dry-run.ts';
+export { dryRunReport } from './dry-run-report.ts';
 export type { ExecutionReport } from './executions.ts';
 export { workflows, type Workflows } from './workflows.ts';
+export type { WorkflowConfig } from './step.ts';

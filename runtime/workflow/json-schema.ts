@@ -1,4 +1,5 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { clipped } from '../text.ts';
 import { type SyncTimeout, syncTimeout } from '../process/index.ts';
 
 /** What is wrong with a value, for its author. */
@@ -55,4 +56,10 @@ export const schemaCompiler = (): CompileSchema => {
   };
 };
 
-const issueOf = ({ instancePath: path, message = 'is not valid' }: ErrorObject): Issue => ({ path, message });
+const issueOf = ({ instancePath: path, message = 'is not valid', params }: ErrorObject): Issue => {
+  const { additionalProperty, allowedValues } = params;
+  if (typeof additionalProperty === 'string')
+    return { path, message: `${message}: ${clipped(JSON.stringify(additionalProperty))}` };
+  if (Array.isArray(allowedValues)) return { path, message: `${message}: ${clipped(JSON.stringify(allowedValues))}` };
+  return { path, message };
+};

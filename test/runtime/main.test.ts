@@ -19,6 +19,29 @@ const run = promisify(execFile);
 const textOf = (backends: Record<string, string>, more: object = {}): string =>
   configFile(backends, more)[0]?.text ?? '';
 
+/** What is said of `vmcp workflow`, and its words. */
+const MISUSED = (
+  [
+    ['which? vmcp workflow graph, or vmcp workflow run', 'draw', 'w'],
+    ['which? vmcp workflow run NAME -c FILE, or vmcp workflow run FILE', 'run'],
+    ['which? vmcp workflow run NAME -c FILE, or vmcp workflow run FILE', 'run', 'w'],
+    ['--output is for other commands', 'run', 'w', '-c', 'f', '-o', 'json'],
+    ['--params is for other commands', 'graph', 'w', '-c', 'f', '--params', '{}'],
+    ['give -c FILE or --url URL, not both', 'run', 'w', '-c', 'f', '--url', 'http://h'],
+    ['--url is no URL: h', 'run', 'w', '--url', 'h'],
+    ['a server is asked for a workflow by its name, not by a file: w.yml', 'run', 'w.yml', '--url', 'http://h'],
+    ['--dry-run reads a file: give -c FILE instead of --url', 'run', 'w', '--url', 'http://h', '--dry-run'],
+    ['--answer is for a run; a dry run asks nobody', 'run', 'w', '-c', 'f', '--dry-run', '--answer', 'a={}'],
+    ['--token is for a run; a dry run calls nothing', 'run', 'w', '-c', 'f', '--dry-run', '--token', 'x'],
+    ['give --token or --token-file, not both', 'run', 'w', '-c', 'f', '--token', 'x', '--token-file', 'f'],
+  ] as const
+).map(([problem, ...words]): readonly [string, string[], Record<string, string>, object] => [
+  `that workflow ${words.join(' ')} is none`,
+  ['workflow', ...words],
+  {},
+  { kind: 'usage', problem },
+]);
+
 describe('the command line', () => {
   const rows: readonly (readonly [string, string[], Record<string, string>, object])[] = [
     ['the defaults', ['serve', '-c', 'f'], {}, { kind: 'serve', config: 'f', port: 4483, managementPort: 4484 }],
@@ -77,6 +100,52 @@ describe('the command line', () => {
       ['workflow', 'graph', 'w', '-c', 'f', '--token', 'x'],
       {},
       { kind: 'usage', problem: '--token is for other commands' },
+    ],
+    [
+      'a run of a workflow of a configuration',
+      ['workflow', 'run', 'w', '-c', 'f', '--params', '{}', '--answer', 'a={}', '--answer', 'b=decline'],
+      { VMCP_TOKEN: 'x' },
+      {
+        kind: 'run-workflow',
+        target: { kind: 'named', config: 'f', name: 'w' },
+        params: { text: '{}' },
+        answers: ['a={}', 'b=decline'],
+        token: { text: 'x' },
+        isDryRun: false,
+      },
+    ],
+    [
+      'a dry run of a workflow of a file',
+      ['workflow', 'run', 'd/w.yaml', '--params', '@p.json', '--dry-run'],
+      { VMCP_CONFIG: 'f', VMCP_TOKEN: 'x' },
+      {
+        kind: 'run-workflow',
+        target: { kind: 'file', file: 'd/w.yaml', config: 'f' },
+        params: { file: 'p.json' },
+        answers: [],
+        token: undefined,
+        isDryRun: true,
+      },
+    ],
+    [
+      'a run at a server',
+      ['workflow', 'run', 'w', '--url', 'http://h/mcp', '--token-file', 't'],
+      { VMCP_CONFIG: 'f' },
+      {
+        kind: 'run-workflow',
+        target: { kind: 'server', url: 'http://h/mcp', name: 'w' },
+        params: undefined,
+        answers: [],
+        token: { file: 't' },
+        isDryRun: false,
+      },
+    ],
+    ...MISUSED,
+    [
+      'a flag of a run elsewhere',
+      ['serve', '-c', 'f', '--dry-run'],
+      {},
+      { kind: 'usage', problem: '--dry-run is for workflow run' },
     ],
     [
       'explain',
@@ -268,6 +337,22 @@ describe('vmcp serve', () => {
       assert.match(output, /wrong\.yaml:2.*url/);
       assert.match(output, /foo/);
     }
+  });
+
+  test('vmcp workflow run: the result alone is on the standard output', async () => {
+    const path = join(directory, 'workflow.yaml');
+    const step = { id: 'say', tool: 'a.echo', arguments: { of: '{{.params.of}}' } };
+    const more = { compositeTools: [{ name: 'w', steps: [step] }], audit: { enabled: true } };
+    await writeFile(path, textOf({ a: a.url }, more));
+    const ran = run(process.execPath, [program, 'workflow', 'run', path, '--params', '{"of":"x"}']);
+    const { stdout, stderr } = await ran;
+    assert.equal(stdout, '{"content":[{"type":"text","text":"echo {\\"of\\":\\"x\\"}"}]}\n');
+    assert.equal(stderr, '[1/1] step "say" completed\n');
+    const failure = await run(process.execPath, [program, 'workflow', 'run', 'v', '-c', path]).catch(
+      (error: unknown) => error as { code: number; stderr: string; stdout: string },
+    );
+    assert.ok('code' in failure && failure.code === 2 && failure.stdout === '');
+    assert.equal(failure.stderr, `${path}: no composite tool "v": there are w\n`);
   });
 
   test('vmcp version', async () => {

@@ -121,7 +121,7 @@ const eachOf = (
   });
 
 /** `.forEach` has the item in any case; beside it the item has no name that the workflow's own data have. */
-const dataOfItem = (
+export const dataOfItem = (
   data: TemplateData,
   { item, index, itemVar }: { readonly item: unknown; readonly index: number; readonly itemVar: string },
 ): TemplateData => ({
