@@ -13,7 +13,7 @@ import { requestBudgets } from './request-budgets.ts';
 import type { Route } from './routes.ts';
 import { served } from './served.ts';
 import { authServerSettingsOf, authStoreSettingsOf, boundTo } from './settings.ts';
-import { signInNews } from './sign-in/sign-in-news.ts';
+import { signInEvents } from './sign-in/sign-in-events.ts';
 import { type SignIns, signIns } from './sign-in/sign-ins.ts';
 import { userPorts } from './vault/user-ports.ts';
 import { type Users, usersOf } from './users.ts';
@@ -85,7 +85,7 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
     lifeMs: first.lifespans.refreshMs,
   });
   const users = usersOf({ ...deps, store, isShared, vault, accessMs: first.lifespans.accessMs });
-  const news = signInNews(prefixed(store, 'news:'), log);
+  const events = signInEvents(prefixed(store, 'sign-in-events:'), log);
   const owners = deps.fetchUnder(fetchPolicies.token);
   const strangers = deps.fetchUnder(fetchPolicies.stranger);
   const clientsInUse = deps.fetchUnder(fetchPolicies.stranger);
@@ -93,11 +93,12 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
   const lasts = lasting({ ...deps, issuer: first.issuer, store, keys, owners, strangers, clientsInUse, budgets });
   const current = config.live(
     (newer) => authServerSettingsOf(newer) ?? first,
-    (settings) => served(settings, { ...deps, store, keys, vault, users, news, record, lasting: lasts, budgets }),
+    (settings) =>
+      served(settings, { ...deps, store, keys, vault, users, signInEvents: events, record, lasting: lasts, budgets }),
   );
   deps.onStop(async () => {
     lasts.reach.close();
-    news.close();
+    events.close();
     users.close();
     keys.close();
     await vault.close();
@@ -109,7 +110,7 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
     onKeysChanged: keys.onChanged,
     users,
     ...userPorts(vault, first.issuer),
-    signIns: signIns({ issuer: first.issuer, news, current, vault, entropy: deps.entropy }),
+    signIns: signIns({ issuer: first.issuer, signInEvents: events, current, vault, entropy: deps.entropy }),
     routes: () => current().routes,
     ready: store.firstAnswer,
     start: async () => {

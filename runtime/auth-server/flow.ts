@@ -2,10 +2,10 @@ import type { Answer } from './answer.ts';
 import { authorizationRequest, withoutStepUp } from './client-request.ts';
 import type { FindClient } from './clients/clients.ts';
 import type { Browsers } from './login/browser.ts';
-import { type Account, type Arrival, signIn, type SignInDeps } from './login/arrival.ts';
-import { nextLeg } from './login/legs.ts';
+import { type Account, type ProviderCallback, signIn, type SignInDeps } from './login/provider-callback.ts';
+import { nextUpstream } from './login/next-upstream.ts';
 import { type Finished, type Login, LoginGone, loginIn, type Logins } from './login/logins.ts';
-import type { Errand, ForClient } from './login/purpose.ts';
+import type { ForAccount, ForClient } from './login/purpose.ts';
 import type { LoginPages } from './login/login-pages.ts';
 import { ENDPOINTS } from './paths.ts';
 import { interactionIn, type OAuth } from './provider/oauth.ts';
@@ -19,13 +19,14 @@ import type { ConsentQuestion } from './vault/consent.ts';
  * A login, from the request of a client to its code. Each line is one request of the browser, each word a step:
  *
  *     authorize   checked → begun → next
- *     callback    found → arrived (once) → redeemed → kept → finished → next
+ *     callback    found → request taken (once) → redeemed → kept → finished → next
  *     login       found → next
  *     consent     found → shown
  *     decide      found → decided
  *
- * `next` is the next identity provider where the user has to sign in (`login/legs.ts`), and after the last one the page
- * of consent. What users do without a client is in `sign-in/errands.ts`; their browsers come back to the same address.
+ * `next` is the next identity provider where the user has to sign in (`login/next-upstream.ts`), and after the last one
+ * the page of consent. What users do with their accounts, without a client, is in `sign-in/account-pages.ts`; their
+ * browsers come back to the same address.
  */
 export const loginFlow = (deps: FlowDeps): Flow => {
   const { answered } = deps.pages;
@@ -75,8 +76,8 @@ export interface FlowDeps extends SignInDeps {
     /** The value of `Set-Cookie` by which the browser shows later who its user is. */
     readonly remember: (user: Finished) => Promise<string>;
   };
-  /** The browser comes back from a provider on an errand of its user. */
-  readonly errandArrived: (login: Login, errand: Errand, arrival: Arrival | undefined) => Promise<Answer>;
+  /** The browser comes back from a provider where its user was for an account, and for no client. */
+  readonly accountCallback: (login: Login, purpose: ForAccount, from: ProviderCallback | undefined) => Promise<Answer>;
   readonly pages: LoginPages;
 }
 
@@ -132,24 +133,24 @@ const callback = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer
   const state = request.query.get('state') ?? '';
   const login = await logins.read(loginIn(state), browsers.secretIn(request.cookie));
   if (!login) return elsewhere(deps, request.query);
-  const departed = await logins.arrive(login, state);
-  const upstream = upstreams.find(({ name }) => name === departed?.provider);
+  const sent = await logins.takeRequest(login, state);
+  const upstream = upstreams.find(({ name }) => name === sent?.provider);
   // An answer that came before signs nobody in; the browser that repeats it goes on where it was.
-  const arrival = departed && upstream && { login, upstream, departed, answer: request.query, request };
-  if (login.purpose.kind === 'errand') return deps.errandArrived(login, login.purpose, arrival);
-  if (!arrival) return next(deps, login);
+  const from = sent && upstream && { login, upstream, sent, answer: request.query, request };
+  if (login.purpose.kind === 'account') return deps.accountCallback(login, login.purpose, from);
+  if (!from) return next(deps, login);
   const { interaction } = login.purpose;
   try {
-    return await arrived(deps, arrival);
+    return await signedIn(deps, from);
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.code !== 'access_denied') throw error;
     return closed(deps, login, { request, by: (oauth) => oauth.deny(interaction, 'the user has not signed in') });
   }
 };
 
-const arrived = async (deps: FlowDeps, arrival: Arrival): Promise<Answer> => {
-  const { login, upstream } = arrival;
-  const { user, identity } = await signIn(deps, arrival, (subject) => userOf(deps, login) ?? subject);
+const signedIn = async (deps: FlowDeps, from: ProviderCallback): Promise<Answer> => {
+  const { login, upstream } = from;
+  const { user, identity } = await signIn(deps, from, (subject) => userOf(deps, login) ?? subject);
   const who: Finished = { user, name: identity.name, email: identity.email };
   const answer = await next(deps, await finished(deps, login, { provider: upstream.name, who }));
   if (upstream !== deps.upstreams[0]) return answer;
@@ -158,9 +159,9 @@ const arrived = async (deps: FlowDeps, arrival: Arrival): Promise<Answer> => {
 
 const next = async (deps: FlowDeps, login: Login): Promise<Answer> => {
   const { settings, logins } = deps;
-  const upstream = await nextLeg(deps, login);
+  const upstream = await nextUpstream(deps, login);
   if (!upstream) return redirect(`${settings.browserBase}${ENDPOINTS.consent}?login=${login.id}`);
-  return redirect((await upstream.authorizationUrl(await logins.depart(login, upstream.name))).href);
+  return redirect((await upstream.authorizationUrl(await logins.newRequest(login, upstream.name))).href);
 };
 
 const consent = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> =>
@@ -169,7 +170,7 @@ const consent = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer>
 /** The page of consent, once the user has signed in everywhere. */
 const asked = async (deps: FlowDeps, login: Login, request: BrowserRequest): Promise<Answer> => {
   const user = userOf(deps, login);
-  if (user === undefined || (await nextLeg(deps, login))) return next(deps, login);
+  if (user === undefined || (await nextUpstream(deps, login))) return next(deps, login);
   const waiting = await (await deps.oauth()).waiting(forClient(login).interaction);
   if (!waiting) throw new LoginGone();
   return deps.pages.consent({ login, waiting, question: await deps.question(user), request });
@@ -179,7 +180,7 @@ const decide = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> 
   const login = await found(deps, request);
   const { interaction } = forClient(login);
   const user = userOf(deps, login);
-  if (user === undefined || (await nextLeg(deps, login))) return next(deps, login);
+  if (user === undefined || (await nextUpstream(deps, login))) return next(deps, login);
   const { digest } = await deps.question(user);
   // Also where backends were configured anew meanwhile: the user decides about what was shown.
   if (!(await deps.pages.isOurForm(login, digest, request))) return asked(deps, login, request);
@@ -223,7 +224,7 @@ const found = async (deps: FlowDeps, { query, cookie }: BrowserRequest): Promise
   return login;
 };
 
-/** Throws LoginGone: an errand of the user ends at no client. */
+/** Throws LoginGone: a login for an account ends at no client. */
 const forClient = ({ purpose }: Login): ForClient => {
   if (purpose.kind !== 'client') throw new LoginGone();
   return purpose;

@@ -6,7 +6,7 @@ import { ENDPOINTS, METADATA_PATHS, pathOf } from './paths.ts';
 import type { RequestSource } from './record/steps.ts';
 import type { RequestBudgets } from './request-budgets.ts';
 import type { AuthServerSettings } from './settings.ts';
-import type { Errands } from './sign-in/errands.ts';
+import type { AccountPages } from './sign-in/account-pages.ts';
 
 /** Endpoints that clients ask; each answers whatever it is sent. */
 export interface ClientEndpoints {
@@ -39,7 +39,7 @@ export interface RouteRequest extends ClientRequest {
 
 export interface RouteParts {
   readonly flow: Flow;
-  readonly errands: Errands;
+  readonly accountPages: AccountPages;
   readonly endpoints: ClientEndpoints;
   readonly budgets: RequestBudgets;
 }
@@ -50,7 +50,7 @@ export interface RouteParts {
  */
 export const routesOf = (
   settings: AuthServerSettings,
-  { flow, errands, endpoints, budgets }: RouteParts,
+  { flow, accountPages, endpoints, budgets }: RouteParts,
 ): readonly Route[] => {
   const { issuer, browserBase } = settings;
   const bases = unique(['', pathOf(issuer), pathOf(browserBase)]);
@@ -71,10 +71,10 @@ export const routesOf = (
     ...below('GET', ENDPOINTS.login, limited('login', inBrowser(flow.login))),
     ...below('GET', ENDPOINTS.consent, limited('login', inBrowser(flow.consent))),
     ...below('POST', ENDPOINTS.consent, limited('login', inBrowser(flow.decide))),
-    ...below('GET', ENDPOINTS.link, limited('authorize', inBrowser(errands.link))),
-    ...below('POST', ENDPOINTS.link, limited('authorize', inBrowser(errands.begin))),
-    ...below('GET', ENDPOINTS.accounts, limited('authorize', inBrowser(errands.accounts))),
-    ...below('POST', ENDPOINTS.accounts, limited('authorize', inBrowser(errands.change))),
+    ...below('GET', ENDPOINTS.link, limited('authorize', inBrowser(accountPages.link))),
+    ...below('POST', ENDPOINTS.link, limited('authorize', inBrowser(accountPages.begin))),
+    ...below('GET', ENDPOINTS.accounts, limited('authorize', inBrowser(accountPages.accounts))),
+    ...below('POST', ENDPOINTS.accounts, limited('authorize', inBrowser(accountPages.change))),
     ...callbackPaths(settings, bases).map((path) => ({
       method: 'GET' as const,
       path,

@@ -11,7 +11,7 @@ import type { Keys } from './keys/keys.ts';
 import { sealerFor } from './keys/sealer.ts';
 import { deriveKey } from './keys/secrets.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
-import type { Account, SignInDeps } from './login/arrival.ts';
+import type { Account, SignInDeps } from './login/provider-callback.ts';
 import { browsersAt } from './login/browser.ts';
 import type { Lasting } from './lasting.ts';
 import { loginPages } from './login/login-pages.ts';
@@ -26,10 +26,10 @@ import type { RecordStep } from './record/steps.ts';
 import type { RequestBudgets } from './request-budgets.ts';
 import { type ClientEndpoints, type ClientRequest, type Route, routesOf } from './routes.ts';
 import { type AuthServerSettings, boundTo } from './settings.ts';
-import { errands } from './sign-in/errands.ts';
+import { accountPages } from './sign-in/account-pages.ts';
 import { KnownUsers } from './sign-in/known-users.ts';
 import { Links } from './sign-in/links.ts';
-import type { SignInNews } from './sign-in/sign-in-news.ts';
+import type { SignInEvents } from './sign-in/sign-in-events.ts';
 import type { Upstream } from './upstreams/index.ts';
 import { GRANTS } from './store-prefixes.ts';
 import type { Users } from './users.ts';
@@ -45,7 +45,7 @@ export interface ServedDeps {
   readonly users: Pick<Users, 'mayNotSignIn'>;
   readonly budgets: RequestBudgets;
   readonly log: Pick<Log, 'warn'>;
-  readonly news: SignInNews;
+  readonly signInEvents: SignInEvents;
   readonly record: RecordStep;
   /** The backends whose requests carry tokens of this provider, with the origins that these are sent to. */
   readonly recipientsOf: (provider: string) => Recipients;
@@ -85,13 +85,13 @@ export const served = (settings: AuthServerSettings, deps: ServedDeps): Served =
   });
   const oauth = oauthOfTheMoment(settings, grants, deps);
   const parts = browserParts(settings, known, { ...deps, upstreams });
-  const ownErrands = errands(parts);
-  const flow = loginFlow({ ...parts, oauth, keepFor: grants.keepFor, errandArrived: ownErrands.arrived });
+  const pagesOfAccounts = accountPages(parts);
+  const flow = loginFlow({ ...parts, oauth, keepFor: grants.keepFor, accountCallback: pagesOfAccounts.callback });
   return {
     upstreams: new Map(upstreams.map((upstream) => [upstream.name, upstream])),
     routes: routesOf(settings, {
       flow,
-      errands: ownErrands,
+      accountPages: pagesOfAccounts,
       endpoints: recordedEndpoints(endpointsOf(settings, { oauth, known, keys }), deps.record),
       budgets: deps.budgets,
     }),
@@ -106,7 +106,7 @@ interface BrowserDeps extends ServedDeps {
 
 /** What serves browsers, with a client behind them or without. */
 const browserParts = (settings: AuthServerSettings, { findClient }: Clients, deps: BrowserDeps) => {
-  const { keys, entropy, store, vault, users, log, news, upstreams, recipientsOf, clock } = deps;
+  const { keys, entropy, store, vault, users, log, signInEvents, upstreams, recipientsOf, clock } = deps;
   const { browserBase: base, issuer, onDemand } = settings;
   const browsers = browsersAt(base, entropy);
   const csrf = csrfTokens({ secrets: keys.secrets, issuer, deriveKey });
@@ -135,14 +135,14 @@ const browserParts = (settings: AuthServerSettings, { findClient }: Clients, dep
     logins,
     csrf,
     vault,
-    news,
+    signInEvents,
     recipientsOf,
     links: new Links({ ...signInParts, sealer: sealed('links'), issuer }),
     knownUsers: new KnownUsers({ ...signInParts, sealer: sealed('known users'), base }),
     keep: (of: Account, { tokens, identity, origin }: Parameters<SignInDeps['keep']>[1]) =>
       vault.put(of, tokens, identity, origin),
     alive: async (user: string) => aliveIn(await vault.linked(user)),
-    announce: news.announce,
+    announce: signInEvents.announce,
     question: vault.question,
     agree: vault.agree,
     pages: loginPages({

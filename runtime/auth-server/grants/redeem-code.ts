@@ -3,7 +3,7 @@ import type { Families } from './families.ts';
 import { nameOf } from './names.ts';
 import type { Records } from './records.ts';
 import type { Redemption } from './redemption.ts';
-import type { OwnAnswer } from './settle.ts';
+import type { OwnAnswer } from './commit-refresh.ts';
 
 export interface CodeParts {
   readonly families: Families;

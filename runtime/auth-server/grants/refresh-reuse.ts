@@ -8,16 +8,16 @@ import { handleOfGrant } from './refresh-token-id.ts';
 import { type RefreshParts, type RefreshTokenModel, refreshTokenModel } from './refresh-token-model.ts';
 import { refreshTokens, spentSince } from './refresh-tokens.ts';
 import { reuseWindow, type StoreReach } from './reuse-window.ts';
-import { settle } from './settle.ts';
+import { commitRefresh } from './commit-refresh.ts';
 import { orUnavailable } from './unavailable.ts';
 
 /**
  * Rotation of refresh tokens with a reuse window (docs/decisions.md "Refresh tokens").
  *
  * The library answers each request as if the token had not been used, with all its checks. What counts is the last
- * step, `settle`: the new refresh token and the answer are kept, then one atomic write in the store spends the old
- * token and names its answer. Whoever comes second, at any replica, sends the answer of the first. A replica that dies
- * before that write has spent nothing; the answer of one that dies after it is known to the others. So there is no
+ * step, `commitRefresh`: the new refresh token and the answer are kept, then one atomic write in the store spends the
+ * old token and names its answer. Whoever comes second, at any replica, sends the answer of the first. A replica that
+ * dies before that write has spent nothing; the answer of one that dies after it is known to the others. So there is no
  * lock, and nothing to wait for.
  */
 export interface RefreshReuse {
@@ -26,7 +26,7 @@ export interface RefreshReuse {
   /** The library's setting of this name. */
   readonly rotateRefreshToken: (ctx: KoaContextWithOIDC) => boolean;
   readonly model: RefreshTokenModel;
-  /** The code that this request presents is used up once the request is settled. */
+  /** The code that this request presents is used up once the request is committed. */
   readonly consumeCode: (id: string) => void;
   /** When this request may be repeated, where that is known. */
   readonly retryAfter: (seconds: number | undefined) => void;
@@ -113,7 +113,7 @@ const responseOf = async (
     if (isEnded) throw new errors.InvalidGrant('grant not found');
     const own = { atMs: family.now(), response, request: requestDigest(ctx) };
     await redeemCode(redemption, own, parts);
-    return settle(redemption, own, parts);
+    return commitRefresh(redemption, own, parts);
   });
 };
 

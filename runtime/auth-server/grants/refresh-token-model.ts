@@ -30,7 +30,7 @@ const SHOWN_SECONDS = 60;
 
 /**
  * Within a request that presents a refresh token nothing is written: the token is spent, and its successor kept, when
- * the request is settled (`settle`).
+ * the request is committed (`commitRefresh`).
  */
 export const refreshTokenModel = (parts: RefreshParts): RefreshTokenModel => {
   const { families, tokens, redemptions } = parts;

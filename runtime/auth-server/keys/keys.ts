@@ -1,7 +1,7 @@
 import type { JWK } from 'jose';
 import type { Clock, ReadSecret } from '../../process/index.ts';
 import type { Store } from '../../store/index.ts';
-import { Followed } from './followed.ts';
+import { WatchedFiles } from './watched-files.ts';
 import { type MadeKeys, type MadeKeysDeps, ownKeys, sharedKeys } from './made-keys.ts';
 import { sealerFor } from './sealer.ts';
 import { type KnownSecret, knownSecrets, spreadFirst } from './secret-spread.ts';
@@ -40,10 +40,10 @@ export interface Keys {
   readonly close: () => void;
 }
 
-/** The keys in the files of the moment, followed as they change; without files, keys that are made. */
+/** The keys in the files of the moment, watched as they change; without files, keys that are made. */
 export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
   const { readSecret, readBytes, clock, isShared, made } = deps;
-  const signing = new Followed({
+  const signing = new WatchedFiles({
     read: async () =>
       files().signing.length > 0
         ? Promise.all(files().signing.map((file) => readSecret({ file })))
@@ -52,7 +52,7 @@ export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
     clock,
   });
   let known: readonly KnownSecret[] | undefined;
-  const secrets = new Followed({
+  const secrets = new WatchedFiles({
     read: async () =>
       files().hmac.length > 0 ? Promise.all(files().hmac.map(readBytes)) : [(await made.current()).secret],
     make: (contents) => {

@@ -23,16 +23,16 @@ export interface Finished {
   readonly email?: string | undefined;
 }
 
-/** What is kept while a browser is at an identity provider. */
-export interface Leg {
+/** The authorization request that a browser has been sent to an identity provider with. */
+export interface UpstreamRequest {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
-export interface Departed {
+export interface SentRequest {
   readonly provider: string;
-  readonly leg: Leg;
+  readonly request: UpstreamRequest;
 }
 
 export interface LoginsDeps {
@@ -49,13 +49,13 @@ export interface LoginsDeps {
 const MOST_LOGINS = 10_000;
 /** Sign-ins of one user, in the life of a login, that keep their login from being displaced: nobody fills the room. */
 const KEPT_OF_USER = 64;
-/** What is kept of one login: of each provider the last departure, and the sign-in. */
+/** What is kept of one login: of each provider the last request, and the sign-in. */
 const MOST_FIELDS = 128;
 const GROUP = '{logins}';
 const ID_BYTES = 18;
 const SECRET_BYTES = 32;
 const ABOUT = 'about';
-const DEPARTED = 'departed:';
+const REQUESTED = 'requested:';
 const FINISHED = 'finished:';
 
 interface About {
@@ -112,23 +112,23 @@ export class Logins {
   }
 
   /**
-   * What to take along to this provider, in place of what was taken along there before: a browser that goes there again
-   * and again takes no more room.
+   * A new request to this provider, in place of the one before: a browser that goes there again and again takes no more
+   * room.
    */
-  async depart({ id }: Login, provider: string): Promise<Leg> {
+  async newRequest({ id }: Login, provider: string): Promise<UpstreamRequest> {
     const [random, nonce, codeVerifier] = [0, 1, 2].map(() => this.#token(SECRET_BYTES)) as [string, string, string];
-    const leg = { state: `${id}.${random}`, nonce, codeVerifier };
-    await this.#set(id, `${DEPARTED}${provider}`, { provider, leg } satisfies Departed);
-    return leg;
+    const request = { state: `${id}.${random}`, nonce, codeVerifier };
+    await this.#set(id, `${REQUESTED}${provider}`, { provider, request } satisfies SentRequest);
+    return request;
   }
 
-  /** What was taken along with this state, once. Undefined: it came back, or the browser has left again since. */
-  async arrive({ id }: Login, state: string): Promise<Departed | undefined> {
+  /** The request with this state, once. Undefined: it was answered before, or the browser has been sent again since. */
+  async takeRequest({ id }: Login, state: string): Promise<SentRequest | undefined> {
     const fields = await this.#deps.store.readMap(keyOf(id));
     for (const [field, sealed] of fields ?? []) {
-      const departed = field.startsWith(DEPARTED) ? await this.#opened<Departed>(id, field, fields) : undefined;
-      if (departed && isEqual(departed.leg.state, state))
-        return (await this.#deps.store.deleteField(keyOf(id), field, sealed)) ? departed : undefined;
+      const sent = field.startsWith(REQUESTED) ? await this.#opened<SentRequest>(id, field, fields) : undefined;
+      if (sent && isEqual(sent.request.state, state))
+        return (await this.#deps.store.deleteField(keyOf(id), field, sealed)) ? sent : undefined;
     }
     return undefined;
   }

@@ -1,5 +1,5 @@
 /** What a login is for. */
-export type Purpose = ForClient | Errand;
+export type Purpose = ForClient | ForAccount;
 
 /** A request of a client waits for it. */
 export interface ForClient {
@@ -10,16 +10,16 @@ export interface ForClient {
   readonly asked: readonly string[];
 }
 
-/** The user's own matter: no client gets anything from it. */
-export interface Errand {
-  readonly kind: 'errand';
+/** The user links an account, or shows who it is to see the accounts: no client gets anything from it. */
+export interface ForAccount {
+  readonly kind: 'account';
   /** Where the browser goes afterwards: path and query, below the address of the pages. */
   readonly returnTo: string;
   /** The account to be linked. Absent: the sign-in only shows who the user is. */
-  readonly account?: LinkedByErrand;
+  readonly account?: AccountLinking;
 }
 
-export interface LinkedByErrand {
+export interface AccountLinking {
   readonly user: string;
   readonly provider: string;
   /** Sealed: that which led here, and is used up once the account is linked. */

@@ -1,9 +1,9 @@
 import type { User } from '../../call/index.ts';
 import { ENDPOINTS } from '../paths.ts';
-import { linkPath } from './errands.ts';
+import { linkPath } from './account-pages.ts';
 import type { TokenVault } from '../vault/vault.ts';
 import { LINK_MS, type Links } from './links.ts';
-import type { SignInNews } from './sign-in-news.ts';
+import type { SignInEvents } from './sign-in-events.ts';
 
 type Subject = Pick<User, 'issuer' | 'subject'>;
 
@@ -28,7 +28,7 @@ export interface SignIns {
 
 export interface SignInsDeps {
   readonly issuer: string;
-  readonly news: SignInNews;
+  readonly signInEvents: SignInEvents;
   readonly entropy: (bytes: number) => Buffer;
   readonly vault: Pick<TokenVault, 'linked'>;
   readonly current: () => {
@@ -40,14 +40,14 @@ export interface SignInsDeps {
 
 const ID_BYTES = 18;
 
-export const signIns = ({ issuer, news, entropy, vault, current }: SignInsDeps): SignIns => ({
+export const signIns = ({ issuer, signInEvents, entropy, vault, current }: SignInsDeps): SignIns => ({
   offer: async ({ issuer: by, subject }, provider) => {
     const { links, browserBase, upstreams } = current();
     if (by !== issuer || !upstreams.has(provider)) return undefined;
     const url = `${browserBase}${linkPath(await links.make(subject, provider))}`;
     return { url, accountsUrl: `${browserBase}${ENDPOINTS.accounts}`, lifeMs: LINK_MS };
   },
-  onSignedIn: ({ subject: user }, provider, run) => news.onSignedIn({ user, provider }, run),
+  onSignedIn: ({ subject: user }, provider, run) => signInEvents.onSignedIn({ user, provider }, run),
   isMissing: async ({ issuer: by, subject }, provider) => {
     const linked = by === issuer ? await vault.linked(subject) : [];
     return !linked.some((account) => account.provider === provider && account.state === 'linked');

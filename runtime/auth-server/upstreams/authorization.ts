@@ -3,13 +3,13 @@ import type { UpstreamClient } from './client-authentication.ts';
 import type { Provider } from './provider.ts';
 import type { ProviderMetadata } from './provider-metadata.ts';
 import { saidNo } from './refusal-codes.ts';
-import { type Leg, refused, unavailable } from './upstream.ts';
+import { type UpstreamRequest, refused, unavailable } from './upstream.ts';
 
 /** The authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). No `resource` is named: Entra refuses it. */
 export const authorizationUrl = async (
   provider: Provider,
   { metadata, client }: { readonly metadata: ProviderMetadata; readonly client: UpstreamClient },
-  { state, nonce, codeVerifier }: Leg,
+  { state, nonce, codeVerifier }: UpstreamRequest,
 ): Promise<URL> => {
   const url = URL.parse(metadata.authorization_endpoint ?? '');
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
@@ -32,11 +32,11 @@ export const authorizationUrl = async (
 
 /**
  * Checks the query of the redirect back (RFC 6749 §4.1.2, RFC 9207 §2.4). Throws UpstreamError where it is of another
- * provider, for another leg, or says no.
+ * provider, for another request, or says no.
  */
 export const checkedAnswer = (
   answer: URLSearchParams,
-  { state }: Leg,
+  { state }: UpstreamRequest,
   { metadata, client }: { readonly metadata: ProviderMetadata; readonly client: UpstreamClient },
 ): URLSearchParams => {
   checkIssuer(answer.get('iss'), metadata);

@@ -14,7 +14,7 @@ export type { RegisteredClient } from './registration.ts';
 export {
   type Claims,
   type Identity,
-  type Leg,
+  type UpstreamRequest,
   type Upstream,
   UpstreamError,
   type UpstreamLogin,

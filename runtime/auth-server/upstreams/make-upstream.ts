@@ -28,10 +28,10 @@ const upstreamOf = (provider: Provider, deps: UpstreamDeps): Upstream => {
     name,
     redirectUri,
     origin,
-    authorizationUrl: async (leg) => authorizationUrl(provider, await known(provider), leg),
-    redeem: async (answer, leg) => {
+    authorizationUrl: async (request) => authorizationUrl(provider, await known(provider), request),
+    redeem: async (answer, request) => {
       const of = await known(provider);
-      const parameters = checkedAnswer(answer, leg, of);
+      const parameters = checkedAnswer(answer, request, of);
       const client = { client_id: of.client.id };
       const asked = await ask(parts, of, 'code', (authenticate) =>
         authorizationCodeGrantRequest(
@@ -40,11 +40,11 @@ const upstreamOf = (provider: Provider, deps: UpstreamDeps): Upstream => {
           authenticate,
           parameters,
           redirectUri,
-          leg.codeVerifier,
+          request.codeVerifier,
           sent,
         ),
       );
-      return loginOf(await provider.identify({ ...asked, ...of, nonce: leg.nonce }), asked.tokens);
+      return loginOf(await provider.identify({ ...asked, ...of, nonce: request.nonce }), asked.tokens);
     },
     refresh: async (refreshToken, previous = { accessToken: '' }) => {
       const of = await known(provider);

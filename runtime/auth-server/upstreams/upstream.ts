@@ -1,15 +1,15 @@
-/** An identity provider that users are sent to: one leg of a login, and the tokens that it gives. */
+/** An identity provider that users are sent to: one sign-in of a login, and the tokens that it gives. */
 export interface Upstream {
   readonly name: string;
   /** Where the provider sends the browser back to. */
   readonly redirectUri: string;
   /** Where the browser is sent. Throws UpstreamError. */
-  readonly authorizationUrl: (leg: Leg) => Promise<URL>;
+  readonly authorizationUrl: (request: UpstreamRequest) => Promise<URL>;
   /**
-   * Redeems the code. `answer`: the query of the redirect back (code, state, iss, error …), for the leg that its
+   * Redeems the code. `answer`: the query of the redirect back (code, state, iss, error …), for the request that its
    * state belongs to. Throws UpstreamError.
    */
-  readonly redeem: (answer: URLSearchParams, leg: Leg) => Promise<UpstreamLogin>;
+  readonly redeem: (answer: URLSearchParams, request: UpstreamRequest) => Promise<UpstreamLogin>;
   /**
    * Asks for new tokens. What the provider leaves out (the refresh token where it does not rotate, the scope, the ID
    * token) is that of `previous`. Throws UpstreamError.
@@ -26,8 +26,8 @@ export interface Upstream {
   readonly origin: string;
 }
 
-/** What one leg of a login is bound to, made anew for each. */
-export interface Leg {
+/** What an authorization request to a provider is bound to, made anew for each. */
+export interface UpstreamRequest {
   readonly state: string;
   readonly nonce: string;
   /** RFC 7636 §4.1. */

@@ -81,7 +81,7 @@ const fill = async ({ kept, logins, from }: ReturnType<typeof given>): Promise<v
   const asked = Array.from({ length: 16 }, (_, n) => `provider-${n}`.padEnd(63, 'x'));
   for (let n = 0; n < 10_100; n += 1) {
     const login = await logins.open({ kind: 'client', interaction: newId(), asked }, newId());
-    await logins.depart(login, asked[0] ?? '');
+    await logins.newRequest(login, asked[0] ?? '');
   }
 };
 

@@ -22,22 +22,22 @@ const given = (context: TestContext): Logins => {
 test('a browser that goes to a provider again and again takes no more room, and comes back from there', async (t) => {
   const logins = given(t);
   const login = await logins.open({ kind: 'client', interaction: 'i', asked: [] }, BROWSER);
-  const first = await logins.depart(login, 'corp');
-  for (let times = 0; times < 2_000; times += 1) await logins.depart(login, 'corp');
-  const [corp, hub] = [await logins.depart(login, 'corp'), await logins.depart(login, 'hub')];
-  assert.equal(await logins.arrive(login, first.state), undefined, 'it has left again since');
-  assert.deepEqual(await logins.arrive(login, corp.state), { provider: 'corp', leg: corp });
-  assert.equal(await logins.arrive(login, corp.state), undefined, 'once');
-  assert.deepEqual(await logins.arrive(login, hub.state), { provider: 'hub', leg: hub });
+  const first = await logins.newRequest(login, 'corp');
+  for (let times = 0; times < 2_000; times += 1) await logins.newRequest(login, 'corp');
+  const [corp, hub] = [await logins.newRequest(login, 'corp'), await logins.newRequest(login, 'hub')];
+  assert.equal(await logins.takeRequest(login, first.state), undefined, 'it has left again since');
+  assert.deepEqual(await logins.takeRequest(login, corp.state), { provider: 'corp', request: corp });
+  assert.equal(await logins.takeRequest(login, corp.state), undefined, 'once');
+  assert.deepEqual(await logins.takeRequest(login, hub.state), { provider: 'hub', request: hub });
 });
 
 test('of answers with one state that come at the same time, one counts', async (t) => {
   const logins = given(t);
   const login = await logins.open({ kind: 'client', interaction: 'i', asked: [] }, BROWSER);
-  const { state } = await logins.depart(login, 'corp');
-  const arrived = await Promise.all([1, 2, 3].map(() => logins.arrive(login, state)));
+  const { state } = await logins.newRequest(login, 'corp');
+  const arrived = await Promise.all([1, 2, 3].map(() => logins.takeRequest(login, state)));
   assert.equal(arrived.filter((each) => each !== undefined).length, 1);
-  assert.equal(await logins.arrive(login, `${state}x`), undefined);
+  assert.equal(await logins.takeRequest(login, `${state}x`), undefined);
 });
 
 test('a user who signs in again and again, and never decides, keeps nobody else from signing in', async (t) => {

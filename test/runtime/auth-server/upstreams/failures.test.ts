@@ -12,7 +12,13 @@ import {
   startOAuth2Server,
   text,
 } from '../../../fixtures/oauth2-server.ts';
-import { failsAs, newLeg, providerConfig, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import {
+  failsAs,
+  newUpstreamRequest,
+  providerConfig,
+  upstreamClient,
+  upstreamOf,
+} from '../../../fixtures/upstreams.ts';
 
 let server: OAuth2Server;
 let http: GuardedClient;
@@ -48,8 +54,8 @@ const upstream = (config: object = {}, client = http): Upstream =>
   );
 
 const signIn = async (of: Upstream): Promise<unknown> => {
-  const leg = newLeg();
-  return of.redeem(sentBack(await of.authorizationUrl(leg)), leg);
+  const upstreamRequest = newUpstreamRequest();
+  return of.redeem(sentBack(await of.authorizationUrl(upstreamRequest)), upstreamRequest);
 };
 
 const refresh = (of: Upstream): Promise<unknown> => of.refresh('the-refresh-token');
@@ -137,10 +143,13 @@ const said: readonly (readonly [string, UpstreamError['kind'], string])[] = [
 for (const [word, kind, code] of said)
   test(`a redirect back with the error ${word} is ${kind} as ${code}, and nothing is sent`, async () => {
     const of = upstream();
-    const leg = newLeg();
-    await of.authorizationUrl(leg);
+    const upstreamRequest = newUpstreamRequest();
+    await of.authorizationUrl(upstreamRequest);
     const before = server.received.length;
-    await assert.rejects(of.redeem(new URLSearchParams({ error: word, state: leg.state }), leg), failsAs(kind, code));
+    await assert.rejects(
+      of.redeem(new URLSearchParams({ error: word, state: upstreamRequest.state }), upstreamRequest),
+      failsAs(kind, code),
+    );
     assert.equal(server.received.length, before);
   });
 

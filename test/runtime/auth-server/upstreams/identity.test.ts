@@ -11,7 +11,7 @@ import {
   startOAuth2Server,
   text,
 } from '../../../fixtures/oauth2-server.ts';
-import { failsAs, newLeg, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import { failsAs, newUpstreamRequest, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
 import { covers } from '../../../requirements.ts';
 
 const TOKENS = { access_token: 'at-1', token_type: 'Bearer' };
@@ -46,8 +46,8 @@ const upstream = (config: object, at = server.origin, client = http): Upstream =
   );
 
 const identified = async (of: Upstream): Promise<Identity> => {
-  const leg = newLeg();
-  const { identity } = await of.redeem(sentBack(await of.authorizationUrl(leg)), leg);
+  const upstreamRequest = newUpstreamRequest();
+  const { identity } = await of.redeem(sentBack(await of.authorizationUrl(upstreamRequest)), upstreamRequest);
   return identity;
 };
 

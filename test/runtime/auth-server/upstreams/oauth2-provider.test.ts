@@ -10,7 +10,14 @@ import {
   sentBack,
   startOAuth2Server,
 } from '../../../fixtures/oauth2-server.ts';
-import { CALLBACK, failsAs, newLeg, providerConfig, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import {
+  CALLBACK,
+  failsAs,
+  newUpstreamRequest,
+  providerConfig,
+  upstreamClient,
+  upstreamOf,
+} from '../../../fixtures/upstreams.ts';
 import { covers } from '../../../requirements.ts';
 
 const SECRET = 'client secret/+:';
@@ -43,8 +50,8 @@ const written = (config: object = {}) => ({
 });
 
 const signedIn = async (upstream: Upstream): Promise<UpstreamLogin> => {
-  const leg = newLeg();
-  return upstream.redeem(sentBack(await upstream.authorizationUrl(leg)), leg);
+  const upstreamRequest = newUpstreamRequest();
+  return upstream.redeem(sentBack(await upstream.authorizationUrl(upstreamRequest)), upstreamRequest);
 };
 
 const last = (path: string) => server.receivedAt(path).at(-1) ?? assert.fail(`nothing was asked at ${path}`);
@@ -56,8 +63,8 @@ covers(
   'authserver.upstream.oauth2.scopes',
 );
 test('the authorization request carries the client, the default redirect URI, the scopes as written, PKCE, and no nonce', async () => {
-  const leg = newLeg();
-  const url = await upstreamOf(written({ scopes: ['repo', 'read:user'] }), http).authorizationUrl(leg);
+  const upstreamRequest = newUpstreamRequest();
+  const url = await upstreamOf(written({ scopes: ['repo', 'read:user'] }), http).authorizationUrl(upstreamRequest);
   assert.equal(`${url.origin}${url.pathname}`, `${server.origin}/authorize`);
   const { code_challenge: challenge, ...parameters } = Object.fromEntries(url.searchParams);
   assert.equal(challenge?.length, 43);
@@ -66,17 +73,17 @@ test('the authorization request carries the client, the default redirect URI, th
     client_id: 'vmcp',
     redirect_uri: CALLBACK,
     scope: 'repo read:user',
-    state: leg.state,
+    state: upstreamRequest.state,
     code_challenge_method: 'S256',
   });
-  const without = await upstreamOf(written(), http).authorizationUrl(leg);
+  const without = await upstreamOf(written(), http).authorizationUrl(upstreamRequest);
   assert.equal(without.searchParams.has('scope'), false);
   assert.throws(() => providerConfig(written({ authorizationEndpoint: 'ftp://idp.example/authorize' })));
 });
 
 test('parameters that the authorization endpoint has already are kept', async () => {
   const config = { authorizationEndpoint: `${server.origin}/authorize?tenant=a%20b` };
-  const url = await upstreamOf(written(config), http).authorizationUrl(newLeg());
+  const url = await upstreamOf(written(config), http).authorizationUrl(newUpstreamRequest());
   assert.equal(url.searchParams.get('tenant'), 'a b');
 });
 
@@ -85,7 +92,7 @@ test('a set redirect URI is sent as written, on both requests', async () => {
   server.paths.set('/token', json(TOKENS));
   const redirectUri = 'https://elsewhere.example/back?x=1';
   const upstream = upstreamOf(written({ redirectUri }), http);
-  assert.equal((await upstream.authorizationUrl(newLeg())).searchParams.get('redirect_uri'), redirectUri);
+  assert.equal((await upstream.authorizationUrl(newUpstreamRequest())).searchParams.get('redirect_uri'), redirectUri);
   assert.equal(upstream.redirectUri, redirectUri);
   await signedIn(upstream);
   assert.equal(last('/token').form['redirect_uri'], redirectUri);
@@ -94,7 +101,7 @@ test('a set redirect URI is sent as written, on both requests', async () => {
 covers('authserver.upstream.oauth2.extra-params');
 test('additional parameters are added to the authorization request; resource is only sent where it is written', async () => {
   const additionalAuthorizationParams = { prompt: 'consent', audience: 'api.example' };
-  const url = await upstreamOf(written({ additionalAuthorizationParams }), http).authorizationUrl(newLeg());
+  const url = await upstreamOf(written({ additionalAuthorizationParams }), http).authorizationUrl(newUpstreamRequest());
   assert.equal(url.searchParams.get('prompt'), 'consent');
   assert.equal(url.searchParams.get('audience'), 'api.example');
   assert.equal(url.searchParams.has('resource'), false);
@@ -105,8 +112,8 @@ test('the code is redeemed at the token endpoint with the secret of the client, 
   server.paths.set('/token', json(TOKENS));
   const rotating = { ...secrets };
   const upstream = upstreamOf(written({ clientSecretFile: '/secrets/client' }), http, { secrets: rotating });
-  const leg = newLeg();
-  const { tokens } = await upstream.redeem(sentBack(await upstream.authorizationUrl(leg)), leg);
+  const upstreamRequest = newUpstreamRequest();
+  const { tokens } = await upstream.redeem(sentBack(await upstream.authorizationUrl(upstreamRequest)), upstreamRequest);
   const { method, form, headers } = last('/token');
   assert.deepEqual(
     { method, form, client: basicClient(headers.authorization) },
@@ -116,7 +123,7 @@ test('the code is redeemed at the token endpoint with the secret of the client, 
         grant_type: 'authorization_code',
         code: 'the-code',
         redirect_uri: CALLBACK,
-        code_verifier: leg.codeVerifier,
+        code_verifier: upstreamRequest.codeVerifier,
       },
       client: { id: 'vmcp', secret: SECRET },
     },
@@ -142,7 +149,10 @@ test('a client without a secret names itself and proves possession by PKCE', asy
 
 test('a secret that is missing makes the provider unavailable rather than the client public', async () => {
   const upstream = upstreamOf(written({ clientSecretFile: '/secrets/none' }), http, { secrets });
-  await assert.rejects(upstream.authorizationUrl(newLeg()), failsAs('unavailable', 'client_secret_missing'));
+  await assert.rejects(
+    upstream.authorizationUrl(newUpstreamRequest()),
+    failsAs('unavailable', 'client_secret_missing'),
+  );
 });
 
 test('a provider that takes the secret in the form only gets it there, from then on at once', async () => {
@@ -167,29 +177,30 @@ test('a code that is refused is not tried a second time with another client auth
   assert.equal(server.receivedAt('/token').length - before, 1);
 });
 
-test('a state of another leg, a repeated code, and an issuer elsewhere are refused', async () => {
+test('a state of another request, a repeated code, and an issuer elsewhere are refused', async () => {
   const upstream = upstreamOf(written(), http);
-  const leg = newLeg();
-  const url = await upstream.authorizationUrl(leg);
+  const upstreamRequest = newUpstreamRequest();
+  const url = await upstream.authorizationUrl(upstreamRequest);
   const twice = sentBack(url);
   twice.append('code', 'another');
   const before = server.received.length;
   const answers: [URLSearchParams, string][] = [
-    [sentBack(url, { state: newLeg().state }), 'invalid_response'],
+    [sentBack(url, { state: newUpstreamRequest().state }), 'invalid_response'],
     [twice, 'invalid_response'],
     [sentBack(url, { iss: 'https://other.example' }), 'issuer_mismatch'],
-    [new URLSearchParams({ state: leg.state }), 'invalid_response'],
+    [new URLSearchParams({ state: upstreamRequest.state }), 'invalid_response'],
   ];
-  for (const [answer, code] of answers) await assert.rejects(upstream.redeem(answer, leg), failsAs('refused', code));
+  for (const [answer, code] of answers)
+    await assert.rejects(upstream.redeem(answer, upstreamRequest), failsAs('refused', code));
   assert.equal(server.received.length, before);
 });
 
 test('an issuer that the redirect names on the origin of the authorization endpoint is taken', async () => {
   server.paths.set('/token', json(TOKENS));
   const upstream = upstreamOf(written(), http);
-  const leg = newLeg();
-  const answer = sentBack(await upstream.authorizationUrl(leg), { iss: `${server.origin}/oauth` });
-  assert.equal((await upstream.redeem(answer, leg)).tokens.accessToken, 'at-1');
+  const upstreamRequest = newUpstreamRequest();
+  const answer = sentBack(await upstream.authorizationUrl(upstreamRequest), { iss: `${server.origin}/oauth` });
+  assert.equal((await upstream.redeem(answer, upstreamRequest)).tokens.accessToken, 'at-1');
 });
 
 test('a refresh keeps what the provider leaves out, and takes what it rotates', async () => {

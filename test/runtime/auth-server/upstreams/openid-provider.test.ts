@@ -8,7 +8,14 @@ import { noCertificates, type TestCertificates, testCertificates } from '../../.
 import { frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { basicClient } from '../../../fixtures/oauth2-server.ts';
 import { ALICE, type OpenIdProvider, startOpenIdProvider } from '../../../fixtures/openid-provider.ts';
-import { CALLBACK, failsAs, newLeg, providerConfig, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import {
+  CALLBACK,
+  failsAs,
+  newUpstreamRequest,
+  providerConfig,
+  upstreamClient,
+  upstreamOf,
+} from '../../../fixtures/upstreams.ts';
 import { covers } from '../../../requirements.ts';
 
 const skip = noCertificates;
@@ -55,9 +62,9 @@ const oidc = (config: object = {}) => ({
 const upstream = (config: object = {}): Upstream => upstreamOf(oidc(config), http, { secrets });
 
 const signedIn = async (of: Upstream): Promise<UpstreamLogin> => {
-  const leg = newLeg();
-  const back = await idp.signIn(await of.authorizationUrl(leg));
-  return of.redeem(back.searchParams, leg);
+  const upstreamRequest = newUpstreamRequest();
+  const back = await idp.signIn(await of.authorizationUrl(upstreamRequest));
+  return of.redeem(back.searchParams, upstreamRequest);
 };
 
 const last = (path: string) => idp.askedFor(path).at(-1) ?? assert.fail(`nothing was asked at ${path}`);
@@ -74,8 +81,8 @@ test(
   { skip },
   async () => {
     const before = idp.askedFor(WELL_KNOWN).length;
-    const leg = newLeg();
-    const url = await upstream().authorizationUrl(leg);
+    const upstreamRequest = newUpstreamRequest();
+    const url = await upstream().authorizationUrl(upstreamRequest);
     assert.equal(idp.askedFor(WELL_KNOWN).length - before, 1);
     assert.equal(`${url.origin}${url.pathname}`, `${idp.issuer}/auth`);
     const { code_challenge: challenge, ...parameters } = Object.fromEntries(url.searchParams);
@@ -85,8 +92,8 @@ test(
       client_id: 'vmcp',
       redirect_uri: CALLBACK,
       scope: 'openid offline_access',
-      state: leg.state,
-      nonce: leg.nonce,
+      state: upstreamRequest.state,
+      nonce: upstreamRequest.nonce,
       code_challenge_method: 'S256',
     });
     assert.throws(() => providerConfig(oidc({ clientId: undefined })));
@@ -130,7 +137,9 @@ test('a set redirect URI is sent as written', { skip }, async () => {
 covers('authserver.upstream.oidc.scopes-explicit', 'authserver.upstream.oidc.extra-params');
 test('explicit scopes replace the default ones, and additional parameters are added', { skip }, async () => {
   const additionalAuthorizationParams = { access_type: 'offline', login_hint: 'alice@example.org' };
-  const url = await upstream({ scopes: ['openid', 'email'], additionalAuthorizationParams }).authorizationUrl(newLeg());
+  const url = await upstream({ scopes: ['openid', 'email'], additionalAuthorizationParams }).authorizationUrl(
+    newUpstreamRequest(),
+  );
   assert.equal(url.searchParams.get('scope'), 'openid email');
   assert.equal(url.searchParams.get('access_type'), 'offline');
   assert.equal(url.searchParams.get('login_hint'), 'alice@example.org');
@@ -173,10 +182,10 @@ test('scopes without openid sign nobody in, unless another userinfo endpoint say
   const userInfoOverride = { endpointUrl: `${idp.issuer}/directory` };
   await assert.rejects(signedIn(upstream({ scopes: ['openid'] })), failsAs('refused', 'no_id_token'));
   await assert.rejects(signedIn(upstream({ userInfoOverride })), failsAs('refused', 'no_id_token'));
-  const url = await upstream({ scopes: ['email'], userInfoOverride }).authorizationUrl(newLeg());
-  const leg = { ...newLeg(), state: url.searchParams.get('state') ?? '' };
-  const answer = new URLSearchParams({ code: 'c', state: leg.state, iss: idp.issuer });
-  const { identity, tokens } = await upstream({ scopes: ['email'], userInfoOverride }).redeem(answer, leg);
+  const url = await upstream({ scopes: ['email'], userInfoOverride }).authorizationUrl(newUpstreamRequest());
+  const upstreamRequest = { ...newUpstreamRequest(), state: url.searchParams.get('state') ?? '' };
+  const answer = new URLSearchParams({ code: 'c', state: upstreamRequest.state, iss: idp.issuer });
+  const { identity, tokens } = await upstream({ scopes: ['email'], userInfoOverride }).redeem(answer, upstreamRequest);
   assert.deepEqual([identity, tokens], [{ subject: 'E-17' }, { accessToken: 'at' }]);
 });
 
@@ -185,8 +194,8 @@ test(
   { skip },
   async () => {
     const of = upstream();
-    const leg = newLeg();
-    const back = (await idp.signIn(await of.authorizationUrl(leg))).searchParams;
+    const upstreamRequest = newUpstreamRequest();
+    const back = (await idp.signIn(await of.authorizationUrl(upstreamRequest))).searchParams;
     assert.equal(back.get('iss'), idp.issuer);
     const before = idp.askedFor('/token').length;
     const without = new URLSearchParams(back);
@@ -194,9 +203,9 @@ test(
     const other = new URLSearchParams(back);
     other.set('iss', 'https://other.example');
     for (const answer of [without, other])
-      await assert.rejects(of.redeem(answer, leg), failsAs('refused', 'issuer_mismatch'));
+      await assert.rejects(of.redeem(answer, upstreamRequest), failsAs('refused', 'issuer_mismatch'));
     assert.equal(idp.askedFor('/token').length, before);
-    assert.equal((await of.redeem(back, leg)).identity.subject, 'alice');
+    assert.equal((await of.redeem(back, upstreamRequest)).identity.subject, 'alice');
   },
 );
 
@@ -205,10 +214,10 @@ test(
   { skip },
   async () => {
     const of = upstream();
-    const leg = newLeg();
-    const back = (await idp.signIn(await of.authorizationUrl(leg))).searchParams;
-    await of.redeem(back, leg);
-    await assert.rejects(of.redeem(back, leg), failsAs('refused', 'invalid_grant'));
+    const upstreamRequest = newUpstreamRequest();
+    const back = (await idp.signIn(await of.authorizationUrl(upstreamRequest))).searchParams;
+    await of.redeem(back, upstreamRequest);
+    await assert.rejects(of.redeem(back, upstreamRequest), failsAs('refused', 'invalid_grant'));
     const wrong = upstreamOf(oidc(), http, { secrets: { '/secrets/client': 'wrong' } });
     await assert.rejects(signedIn(wrong), failsAs('refused', 'invalid_client'));
   },
@@ -216,9 +225,9 @@ test(
 
 test('a code that was stolen is worthless without the verifier', { skip }, async () => {
   const of = upstream();
-  const leg = newLeg();
-  const back = (await idp.signIn(await of.authorizationUrl(leg))).searchParams;
-  const thief = { ...leg, codeVerifier: newLeg().codeVerifier };
+  const upstreamRequest = newUpstreamRequest();
+  const back = (await idp.signIn(await of.authorizationUrl(upstreamRequest))).searchParams;
+  const thief = { ...upstreamRequest, codeVerifier: newUpstreamRequest().codeVerifier };
   await assert.rejects(of.redeem(back, thief), failsAs('refused', 'invalid_grant'));
 });
 
@@ -261,14 +270,14 @@ test(
     const of = upstreamOf(oidc(), http, { secrets, clock });
     const count = () => idp.askedFor(WELL_KNOWN).length;
     const before = count();
-    await Promise.all(Array.from({ length: 10 }, () => of.authorizationUrl(newLeg())));
+    await Promise.all(Array.from({ length: 10 }, () => of.authorizationUrl(newUpstreamRequest())));
     assert.equal(count() - before, 1);
     idp.instead.set(WELL_KNOWN, (_request, response) => void response.writeHead(503).end());
     clock.advance(3_600_000);
-    await of.authorizationUrl(newLeg());
-    await of.authorizationUrl(newLeg());
+    await of.authorizationUrl(newUpstreamRequest());
+    await of.authorizationUrl(newUpstreamRequest());
     while (count() - before < 2) await setImmediate();
-    await of.authorizationUrl(newLeg());
+    await of.authorizationUrl(newUpstreamRequest());
     assert.equal(count() - before, 2);
   },
 );
@@ -280,11 +289,11 @@ test('a provider that is away at first is asked again, though not by each user',
   const before = count();
   idp.instead.set(WELL_KNOWN, (_request, response) => void response.writeHead(503).end());
   for (let tries = 0; tries < 5; tries += 1)
-    await assert.rejects(of.authorizationUrl(newLeg()), failsAs('unavailable', 'http_503'));
+    await assert.rejects(of.authorizationUrl(newUpstreamRequest()), failsAs('unavailable', 'http_503'));
   assert.equal(count() - before, 1);
   idp.instead.clear();
   clock.advance(2_000);
-  await of.authorizationUrl(newLeg());
+  await of.authorizationUrl(newUpstreamRequest());
 });
 
 test('the issuer of the document has to be the configured one', { skip }, async () => {
@@ -293,10 +302,10 @@ test('the issuer of the document has to be the configured one', { skip }, async 
   const entra = 'https://login.microsoftonline.com/{tenantid}/v2.0';
   for (const issuer of ['https://other.example', `${idp.issuer}/tenant`, undefined, 7, entra]) {
     document(issuer);
-    await assert.rejects(upstream().authorizationUrl(newLeg()), failsAs('refused', 'issuer_mismatch'));
+    await assert.rejects(upstream().authorizationUrl(newUpstreamRequest()), failsAs('refused', 'issuer_mismatch'));
   }
   document(entra);
-  await assert.rejects(upstream().authorizationUrl(newLeg()), /write that of one tenant/);
+  await assert.rejects(upstream().authorizationUrl(newUpstreamRequest()), /write that of one tenant/);
 });
 
 test('the origin of tokens changes with the issuer and the client, and with nothing else', { skip }, () => {

@@ -7,7 +7,7 @@ import { noCertificates, type TestCertificates, testCertificates } from '../../.
 import { type FrozenClock, frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { signed, type SigningKey, signingKey } from '../../../fixtures/identity-provider.ts';
 import { json, type OAuth2Server, sentBack, startOAuth2Server, text } from '../../../fixtures/oauth2-server.ts';
-import { failsAs, newLeg, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import { failsAs, newUpstreamRequest, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
 
 const skip = noCertificates;
 const WELL_KNOWN = '/.well-known/openid-configuration';
@@ -56,7 +56,7 @@ const publish = (...keys: readonly SigningKey[]): void =>
 
 const seconds = (): number => Math.floor(clock.now() / 1_000);
 
-/** Claims of a valid ID token for the leg with this nonce. */
+/** Claims of a valid ID token for the request with this nonce. */
 const claimsFor = (nonce: string, more: object = {}): object => ({
   iss: server.origin,
   aud: 'vmcp',
@@ -69,11 +69,16 @@ const claimsFor = (nonce: string, more: object = {}): object => ({
 
 /** A sign-in whose ID token is this. */
 const signInWith = async (idToken: (nonce: string) => Promise<unknown>, more: object = {}): Promise<UpstreamLogin> => {
-  const leg = newLeg();
-  const answer = sentBack(await upstream.authorizationUrl(leg));
-  const response = { access_token: 'opaque', token_type: 'Bearer', id_token: await idToken(leg.nonce), ...more };
+  const upstreamRequest = newUpstreamRequest();
+  const answer = sentBack(await upstream.authorizationUrl(upstreamRequest));
+  const response = {
+    access_token: 'opaque',
+    token_type: 'Bearer',
+    id_token: await idToken(upstreamRequest.nonce),
+    ...more,
+  };
   server.paths.set('/token', json(response));
-  return upstream.redeem(answer, leg);
+  return upstream.redeem(answer, upstreamRequest);
 };
 
 const signInAs = (claims: object, header: Readonly<Record<string, unknown>> = {}): Promise<UpstreamLogin> =>
@@ -187,11 +192,11 @@ test(
   'metadata without endpoints, or with ways of authenticating that do not exist here, says so',
   { skip },
   async () => {
-    const leg = newLeg();
+    const upstreamRequest = newUpstreamRequest();
     server.paths.set(WELL_KNOWN, json({ issuer: server.origin }));
-    await assert.rejects(upstream.authorizationUrl(leg), failsAs('unavailable', 'invalid_response'));
+    await assert.rejects(upstream.authorizationUrl(upstreamRequest), failsAs('unavailable', 'invalid_response'));
     await assert.rejects(
-      upstream.redeem(new URLSearchParams({ code: 'c', state: leg.state }), leg),
+      upstream.redeem(new URLSearchParams({ code: 'c', state: upstreamRequest.state }), upstreamRequest),
       failsAs('unavailable', 'invalid_response'),
     );
     const config = { issuerUrl: server.origin, clientId: 'vmcp', clientSecretFile: '/s' };

@@ -13,7 +13,7 @@ import {
   startOAuth2Server,
   text,
 } from '../../../fixtures/oauth2-server.ts';
-import { failsAs, newLeg, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import { failsAs, newUpstreamRequest, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
 
 /**
  * Servers that answer as the documents of providers say, with the configuration that docs/upstream-providers.md
@@ -50,15 +50,15 @@ interface SignedIn extends UpstreamLogin {
   readonly url: URL;
 }
 
-/** `prepare`: what the server needs to know of the leg. */
+/** `prepare`: what the server needs to know of the request. */
 const signIn = async (
   of: Upstream,
   prepare: (nonce: string) => Promise<unknown> = async () => {},
 ): Promise<SignedIn> => {
-  const leg = newLeg();
-  const url = await of.authorizationUrl(leg);
-  await prepare(leg.nonce);
-  return { ...(await of.redeem(sentBack(url), leg)), url };
+  const upstreamRequest = newUpstreamRequest();
+  const url = await of.authorizationUrl(upstreamRequest);
+  await prepare(upstreamRequest.nonce);
+  return { ...(await of.redeem(sentBack(url), upstreamRequest)), url };
 };
 
 const seconds = () => Math.floor(Date.now() / 1_000);

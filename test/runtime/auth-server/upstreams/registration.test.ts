@@ -16,7 +16,7 @@ import {
 import {
   CALLBACK,
   failsAs,
-  newLeg,
+  newUpstreamRequest,
   registrationsInMemory,
   upstreamClient,
   upstreamOf,
@@ -79,9 +79,9 @@ const upstream = (
   upstreamOf({ type: 'oauth2', oauth2Config: config }, http, { registrations, secrets: { ...secrets }, clock });
 
 const signIn = async (of: Upstream): Promise<URL> => {
-  const leg = newLeg();
-  const url = await of.authorizationUrl(leg);
-  await of.redeem(sentBack(url), leg);
+  const upstreamRequest = newUpstreamRequest();
+  const url = await of.authorizationUrl(upstreamRequest);
+  await of.redeem(sentBack(url), upstreamRequest);
   return url;
 };
 
@@ -108,7 +108,7 @@ test('discovery is one GET; the client that it registers is used for all that fo
   assert.deepEqual(paths, [`GET ${METADATA}`, 'POST /register', 'POST /token']);
   assert.equal(last('/register').headers.authorization, undefined);
   assert.deepEqual(basicClient(last('/token').headers.authorization), { id: 'client-1', secret: 'secret-1' });
-  const url = await of.authorizationUrl(newLeg());
+  const url = await of.authorizationUrl(newUpstreamRequest());
   assert.equal(`${url.origin}${url.pathname}`, `${server.origin}/authorize`);
   assert.equal(url.searchParams.get('client_id'), 'client-1');
   assert.deepEqual(await counted(() => signIn(of)), ['POST /token']);
@@ -150,7 +150,9 @@ test('when discoveryUrl fails nothing else is tried', { skip }, async () => {
   for (const [answer, code] of failures) {
     server.paths.set(METADATA, answer);
     const of = upstream(discovered());
-    const paths = await counted(() => assert.rejects(of.authorizationUrl(newLeg()), failsAs('unavailable', code)));
+    const paths = await counted(() =>
+      assert.rejects(of.authorizationUrl(newUpstreamRequest()), failsAs('unavailable', code)),
+    );
     assert.deepEqual(paths, [`GET ${METADATA}`]);
   }
 });
@@ -224,18 +226,18 @@ test('replicas and restarts share one client; those that register at once agree 
   const registrations = registrationsInMemory();
   const replicas = Array.from({ length: 5 }, () => upstream(discovered(), { registrations }));
   const ids = await Promise.all(
-    replicas.flatMap((of) => Array.from({ length: 4 }, () => of.authorizationUrl(newLeg()))),
+    replicas.flatMap((of) => Array.from({ length: 4 }, () => of.authorizationUrl(newUpstreamRequest()))),
   );
   assert.equal(new Set(ids.map((url) => url.searchParams.get('client_id'))).size, 1);
   const restarted = upstream(discovered(), { registrations });
-  assert.deepEqual(await counted(() => restarted.authorizationUrl(newLeg())), [`GET ${METADATA}`]);
+  assert.deepEqual(await counted(() => restarted.authorizationUrl(newUpstreamRequest())), [`GET ${METADATA}`]);
 });
 
 test('another redirect URI or scope is another client', { skip }, async () => {
   serve();
   const registrations = registrationsInMemory();
   for (const config of [{}, { redirectUri: 'https://other.example/back' }, { scopes: ['read'] }])
-    await upstream({ ...discovered(), ...config }, { registrations }).authorizationUrl(newLeg());
+    await upstream({ ...discovered(), ...config }, { registrations }).authorizationUrl(newUpstreamRequest());
   assert.equal(registrations.kept.size, 3);
 });
 
@@ -243,7 +245,7 @@ test('a client whose secret ends is registered anew', { skip }, async () => {
   serve({}, { client_secret_expires_at: Math.floor(clock.now() / 1_000) + 3_600 });
   const registrations = registrationsInMemory();
   const of = upstream(discovered(), { registrations });
-  const idAt = async () => (await of.authorizationUrl(newLeg())).searchParams.get('client_id');
+  const idAt = async () => (await of.authorizationUrl(newUpstreamRequest())).searchParams.get('client_id');
   assert.equal(await idAt(), 'client-1');
   clock.advance(3_500_000);
   assert.equal(await idAt(), 'client-1');
@@ -267,7 +269,7 @@ test('a client is given up once its refusals go on for a minute, not after one',
   server.paths.set('/token', refusal);
   clock.advance(40_000);
   await refuse();
-  const idNow = async () => (await of.authorizationUrl(newLeg())).searchParams.get('client_id');
+  const idNow = async () => (await of.authorizationUrl(newUpstreamRequest())).searchParams.get('client_id');
   assert.equal(await idNow(), 'client-1');
   clock.advance(60_000);
   await refuse();
@@ -296,7 +298,7 @@ test('a registration that fails says why, and is not repeated at once', { skip }
   for (const [answer, kind, code] of failures) {
     server.paths.set('/register', answer);
     const of = upstream(discovered());
-    const fail = () => assert.rejects(of.authorizationUrl(newLeg()), failsAs(kind, code));
+    const fail = () => assert.rejects(of.authorizationUrl(newUpstreamRequest()), failsAs(kind, code));
     assert.equal((await counted(fail)).length, 2);
     assert.equal((await counted(fail)).length, 0);
     clock.advance(5_000);
@@ -312,7 +314,7 @@ test('a store that is away makes the provider unavailable, and registers no seco
   const registrations = { get: away, setIfAbsent: away, remove: away };
   const of = upstream(discovered(), { registrations });
   const paths = await counted(() =>
-    assert.rejects(of.authorizationUrl(newLeg()), failsAs('unavailable', 'store_unavailable')),
+    assert.rejects(of.authorizationUrl(newUpstreamRequest()), failsAs('unavailable', 'store_unavailable')),
   );
   assert.deepEqual(paths, [`GET ${METADATA}`]);
 });
@@ -320,13 +322,13 @@ test('a store that is away makes the provider unavailable, and registers no seco
 test('an issuer that is not on the origin of the document is not believed', { skip }, async () => {
   serve({ issuer: 'https://honest.example', authorization_response_iss_parameter_supported: true });
   const of = upstream(discovered());
-  const leg = newLeg();
-  const url = await of.authorizationUrl(leg);
+  const upstreamRequest = newUpstreamRequest();
+  const url = await of.authorizationUrl(upstreamRequest);
   await assert.rejects(
-    of.redeem(sentBack(url, { iss: 'https://honest.example' }), leg),
+    of.redeem(sentBack(url, { iss: 'https://honest.example' }), upstreamRequest),
     failsAs('refused', 'issuer_mismatch'),
   );
-  await assert.rejects(of.redeem(sentBack(url), leg), failsAs('refused', 'issuer_mismatch'));
+  await assert.rejects(of.redeem(sentBack(url), upstreamRequest), failsAs('refused', 'issuer_mismatch'));
 });
 
 test('metadata of wrong shapes is left out', { skip }, async () => {
@@ -347,16 +349,16 @@ test(
     serve();
     const registrations = registrationsInMemory();
     const of = upstream(discovered(), { registrations });
-    await of.authorizationUrl(newLeg());
+    await of.authorizationUrl(newUpstreamRequest());
     const [key = ''] = registrations.kept.keys();
     registrations.kept.clear();
     clock.advance(3_600_000);
-    await of.authorizationUrl(newLeg());
-    await of.authorizationUrl(newLeg());
+    await of.authorizationUrl(newUpstreamRequest());
+    await of.authorizationUrl(newUpstreamRequest());
     assert.equal(registrations.kept.get(key)?.id, 'client-1');
     registrations.kept.set(key, { id: 'newer', method: 'none' });
     clock.advance(3_600_000);
-    await of.authorizationUrl(newLeg());
-    assert.equal((await of.authorizationUrl(newLeg())).searchParams.get('client_id'), 'newer');
+    await of.authorizationUrl(newUpstreamRequest());
+    assert.equal((await of.authorizationUrl(newUpstreamRequest())).searchParams.get('client_id'), 'newer');
   },
 );

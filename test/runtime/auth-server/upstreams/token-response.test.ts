@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from 'node:test';
 import type { Upstream, UpstreamTokens } from '../../../../runtime/auth-server/upstreams/index.ts';
 import type { GuardedClient } from '../../../../runtime/http/index.ts';
 import { json, type OAuth2Server, sentBack, startOAuth2Server } from '../../../fixtures/oauth2-server.ts';
-import { failsAs, newLeg, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
+import { failsAs, newUpstreamRequest, upstreamClient, upstreamOf } from '../../../fixtures/upstreams.ts';
 import { frozenClock } from '../../../fixtures/frozen-clock.ts';
 import { covers } from '../../../requirements.ts';
 
@@ -41,8 +41,8 @@ const upstream = (tokenResponseMapping?: object): Upstream =>
 const tokensFrom = async (response: unknown, mapping?: object): Promise<UpstreamTokens> => {
   server.paths.set('/token', json(response));
   const of = upstream(mapping);
-  const leg = newLeg();
-  return (await of.redeem(sentBack(await of.authorizationUrl(leg)), leg)).tokens;
+  const upstreamRequest = newUpstreamRequest();
+  return (await of.redeem(sentBack(await of.authorizationUrl(upstreamRequest)), upstreamRequest)).tokens;
 };
 
 const in300s = () => clock.now() + 300_000;

@@ -1,7 +1,7 @@
 import type { Upstream } from '../upstreams/index.ts';
 import type { Login } from './logins.ts';
 
-export interface LegsDeps {
+export interface NextUpstreamDeps {
   /** In the order in which users sign in there; the first one says who the user is. */
   readonly upstreams: readonly Upstream[];
   /** Providers where users sign in once they need it, and not at each login. */
@@ -14,8 +14,8 @@ export interface LegsDeps {
  * The provider where the user has to sign in next. Undefined: there is none left. Before the first provider has told
  * who the user is, nothing that is kept of any user is asked.
  */
-export const nextLeg = async (
-  { upstreams, onDemand, alive }: LegsDeps,
+export const nextUpstream = async (
+  { upstreams, onDemand, alive }: NextUpstreamDeps,
   login: Login,
 ): Promise<Upstream | undefined> => {
   const [first, ...others] = upstreams;

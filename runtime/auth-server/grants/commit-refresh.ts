@@ -10,7 +10,7 @@ import { TemporarilyUnavailable } from './unavailable.ts';
 export type OwnAnswer = Omit<RefreshAnswer, 'payload'>;
 
 /** The response that the client gets. Undefined: no refresh token was presented, or none was issued for it. */
-export const settle = async (
+export const commitRefresh = async (
   { presented, answer, successor }: Redemption,
   own: OwnAnswer,
   parts: RefreshParts,
@@ -44,7 +44,7 @@ const spend = async (refresh: Refresh, parts: RefreshParts): Promise<TokenRespon
   return own.response;
 };
 
-/** Another request with the same token was settled first, maybe at another replica. */
+/** Another request with the same token was committed first, maybe at another replica. */
 const comeSecond = async (
   { presented: { token, family }, successor, own }: Refresh,
   firstAnswerId: string,

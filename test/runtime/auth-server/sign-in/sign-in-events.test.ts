@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type SignInNews, signInNews } from '../../../../runtime/auth-server/sign-in/sign-in-news.ts';
+import { type SignInEvents, signInEvents } from '../../../../runtime/auth-server/sign-in/sign-in-events.ts';
 import type { Store } from '../../../../runtime/store/index.ts';
 import { until } from '../../../cluster/until.ts';
 import { noRedis, startRedis, type TestRedis } from '../../../fixtures/redis.ts';
@@ -11,12 +11,12 @@ describe('that a user has signed in', { skip: noRedis }, () => {
   const OF = { user: 'corp|alice', provider: 'github' };
   let redis: TestRedis;
   let stores: readonly Store[];
-  let here: SignInNews;
-  let there: SignInNews;
+  let here: SignInEvents;
+  let there: SignInEvents;
   before(async () => {
     redis = await startRedis();
     stores = [1, 2].map(() => onRedis([redis.address], {}).store);
-    const [first, second] = stores.map((store) => signInNews(store, silentLog));
+    const [first, second] = stores.map((store) => signInEvents(store, silentLog));
     assert.ok(first && second);
     [here, there] = [first, second];
   });

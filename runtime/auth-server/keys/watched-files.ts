@@ -8,7 +8,7 @@ const IDLE_AGE_MS = 20_000;
 /** The content of a file; undefined: there is none. */
 export type Source = string | Buffer | undefined;
 
-export interface FollowedDeps<T> {
+export interface WatchedFilesDeps<T> {
   readonly read: () => Promise<readonly Source[]>;
   /** Throws where the sources cannot be used. */
   readonly make: (sources: readonly Source[]) => T | Promise<T>;
@@ -16,8 +16,8 @@ export interface FollowedDeps<T> {
 }
 
 /** What is made of files that may change at any time: the same value as long as they stay the same. */
-export class Followed<T> {
-  readonly #deps: FollowedDeps<T>;
+export class WatchedFiles<T> {
+  readonly #deps: WatchedFilesDeps<T>;
   readonly #listeners = new Set<() => void>();
   #known: { readonly sources: readonly Source[]; readonly made: T } | undefined;
   #readAt = -Infinity;
@@ -25,7 +25,7 @@ export class Followed<T> {
   #idle: Timer | undefined;
   #isClosed = false;
 
-  constructor(deps: FollowedDeps<T>) {
+  constructor(deps: WatchedFilesDeps<T>) {
     this.#deps = deps;
   }
 

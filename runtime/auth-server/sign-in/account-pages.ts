@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Answer } from '../answer.ts';
 import type { BrowserRequest } from '../flow.ts';
-import { type Arrival, signIn, type SignInDeps } from '../login/arrival.ts';
+import { type ProviderCallback, signIn, type SignInDeps } from '../login/provider-callback.ts';
 import type { Browsers } from '../login/browser.ts';
 import type { LoginPages } from '../login/login-pages.ts';
 import { type Login, LoginGone, type Logins, OtherUser } from '../login/logins.ts';
-import type { Errand, LinkedByErrand } from '../login/purpose.ts';
+import type { ForAccount, AccountLinking } from '../login/purpose.ts';
 import type { CsrfTokens } from '../pages/csrf-tokens.ts';
 import { departurePage } from '../pages/departure-page.ts';
 import { linkedAccountsPage } from '../pages/linked-accounts-page.ts';
@@ -19,30 +19,30 @@ import type { Recipients } from '../vault/account-record.ts';
 import type { TokenVault } from '../vault/vault.ts';
 import type { KnownUser, KnownUsers } from './known-users.ts';
 import type { Link, Links } from './links.ts';
-import type { SignInNews } from './sign-in-news.ts';
+import type { SignInEvents } from './sign-in-events.ts';
 
 /**
  * What users do here without a client, each line a request of the browser, each word a step:
  *
  *     link       opened → known as its user → asked
- *     begin      opened → known as its user → form checked → departed
+ *     begin      opened → known as its user → form checked → sent to the provider
  *     accounts   known → shown
  *     change     known → form checked → disconnected, or on to a link
- *     arrived    redeemed → kept → (used up → agreed → announced) → back
+ *     callback   redeemed → kept → (used up → agreed → announced) → back
  *
  * A browser is known once its user has signed in at the first identity provider in it, a while ago at most: whoever
  * opens another user's link gets no further than that, so that no account is linked with a user whose it is not.
  */
-export interface Errands {
+export interface AccountPages {
   readonly link: (request: BrowserRequest) => Promise<Answer>;
   readonly begin: (request: BrowserRequest) => Promise<Answer>;
   readonly accounts: (request: BrowserRequest) => Promise<Answer>;
   readonly change: (request: BrowserRequest) => Promise<Answer>;
   /** The browser comes back from an identity provider. */
-  readonly arrived: (login: Login, errand: Errand, arrival: Arrival | undefined) => Promise<Answer>;
+  readonly callback: (login: Login, purpose: ForAccount, from: ProviderCallback | undefined) => Promise<Answer>;
 }
 
-export interface ErrandsDeps extends SignInDeps {
+export interface AccountPagesDeps extends SignInDeps {
   readonly settings: Pick<AuthServerSettings, 'browserBase' | 'name'>;
   readonly logins: Logins;
   readonly browsers: Browsers;
@@ -52,19 +52,19 @@ export interface ErrandsDeps extends SignInDeps {
   readonly recipientsOf: (provider: string) => Recipients;
   readonly knownUsers: KnownUsers;
   readonly links: Links;
-  readonly news: Pick<SignInNews, 'announce'>;
+  readonly signInEvents: Pick<SignInEvents, 'announce'>;
   readonly csrf: CsrfTokens;
   readonly pages: Pick<LoginPages, 'answered' | 'failure'>;
 }
 
-export const errands = (deps: ErrandsDeps): Errands => {
+export const accountPages = (deps: AccountPagesDeps): AccountPages => {
   const { answered } = deps.pages;
   return {
     link: (request) => answered(request, () => link(deps, request)),
     begin: (request) => answered(request, () => begin(deps, request)),
     accounts: (request) => answered(request, () => accounts(deps, request)),
     change: (request) => answered(request, () => change(deps, request)),
-    arrived: (login, errand, arrival) => arrived(deps, { login, errand, arrival }),
+    callback: (login, purpose, from) => callback(deps, { login, purpose, from }),
   };
 };
 
@@ -76,7 +76,7 @@ interface OwnLink {
   readonly upstream: Upstream;
 }
 
-const link = (deps: ErrandsDeps, request: BrowserRequest): Promise<Answer> =>
+const link = (deps: AccountPagesDeps, request: BrowserRequest): Promise<Answer> =>
   withOwnLink(deps, request, async (own) => {
     const { provider, user } = own.link;
     if (!(await deps.links.isUsed(own.link))) return asked(deps, request, own);
@@ -85,7 +85,7 @@ const link = (deps: ErrandsDeps, request: BrowserRequest): Promise<Answer> =>
     return done(deps, `You are signed in to ${provider}.`);
   });
 
-const begin = (deps: ErrandsDeps, request: BrowserRequest): Promise<Answer> =>
+const begin = (deps: AccountPagesDeps, request: BrowserRequest): Promise<Answer> =>
   withOwnLink(deps, request, async (own) => {
     const { text, link: opened, upstream } = own;
     // Also where other backends get the tokens now: the user decides about what was shown.
@@ -93,20 +93,20 @@ const begin = (deps: ErrandsDeps, request: BrowserRequest): Promise<Answer> =>
     if (request.form.get('do') !== 'sign-in') return done(deps, 'Nothing was changed.');
     if (await deps.links.isUsed(opened)) throw new LoginGone();
     const recipients = [...deps.recipientsOf(upstream.name)];
-    const account: LinkedByErrand = { user: opened.user, provider: upstream.name, link: text, recipients };
+    const account: AccountLinking = { user: opened.user, provider: upstream.name, link: text, recipients };
     // The user has signed in there on the way to this page.
     if (upstream === deps.upstreams[0] && own.user.signedInAt >= opened.issuedAt) {
       if (await deps.links.use(opened)) await agreed(deps, account, request);
       return redirect(atBase(deps, linkPath(text)));
     }
-    const purpose: Errand = { kind: 'errand', returnTo: linkPath(text), account };
-    const { to, headers } = await departed(deps, request, { purpose, upstream });
+    const purpose: ForAccount = { kind: 'account', returnTo: linkPath(text), account };
+    const { to, headers } = await sentToProvider(deps, request, { purpose, upstream });
     const page = departurePage({ to, name: upstream.name });
     return { ...page, headers: { ...page.headers, ...headers } };
   });
 
 const withOwnLink = async (
-  deps: ErrandsDeps,
+  deps: AccountPagesDeps,
   request: BrowserRequest,
   use: (own: OwnLink) => Promise<Answer>,
 ): Promise<Answer> => {
@@ -120,7 +120,7 @@ const withOwnLink = async (
   return use({ text, link: opened, user, upstream });
 };
 
-const asked = async (deps: ErrandsDeps, request: BrowserRequest, own: OwnLink): Promise<Answer> => {
+const asked = async (deps: AccountPagesDeps, request: BrowserRequest, own: OwnLink): Promise<Answer> => {
   const { settings, recipientsOf } = deps;
   const { user, upstream, text } = own;
   const shown = await formShown(deps, request, formOf(deps, own));
@@ -135,7 +135,7 @@ const asked = async (deps: ErrandsDeps, request: BrowserRequest, own: OwnLink): 
   return { ...page, headers: { ...page.headers, ...shown.headers } };
 };
 
-const accounts = async (deps: ErrandsDeps, request: BrowserRequest): Promise<Answer> => {
+const accounts = async (deps: AccountPagesDeps, request: BrowserRequest): Promise<Answer> => {
   const { settings, upstreams, vault, knownUsers } = deps;
   const user = await knownUsers.who(request.cookie);
   if (!user) return identified(deps, request, ENDPOINTS.accounts);
@@ -154,7 +154,7 @@ const accounts = async (deps: ErrandsDeps, request: BrowserRequest): Promise<Ans
   return { ...page, headers: { ...page.headers, ...shown.headers } };
 };
 
-const change = async (deps: ErrandsDeps, request: BrowserRequest): Promise<Answer> => {
+const change = async (deps: AccountPagesDeps, request: BrowserRequest): Promise<Answer> => {
   const { vault, knownUsers, links, upstreams, record } = deps;
   const { form } = request;
   const user = await knownUsers.who(request.cookie);
@@ -173,43 +173,47 @@ const change = async (deps: ErrandsDeps, request: BrowserRequest): Promise<Answe
   return redirect(atBase(deps, ENDPOINTS.accounts));
 };
 
-interface Arrived {
+interface AccountCallback {
   readonly login: Login;
-  readonly errand: Errand;
+  readonly purpose: ForAccount;
   /** Undefined: the browser was here with this answer before. */
-  readonly arrival: Arrival | undefined;
+  readonly from: ProviderCallback | undefined;
 }
 
-const arrived = async (deps: ErrandsDeps, { login, errand, arrival }: Arrived): Promise<Answer> => {
-  const back = redirect(atBase(deps, errand.returnTo));
-  if (!arrival) return back;
+const callback = async (deps: AccountPagesDeps, { login, purpose, from }: AccountCallback): Promise<Answer> => {
+  const back = redirect(atBase(deps, purpose.returnTo));
+  if (!from) return back;
   try {
-    const setCookie = errand.account ? await linked(deps, errand.account, arrival) : await identifiedBy(deps, arrival);
+    const setCookie = purpose.account ? await linked(deps, purpose.account, from) : await identifiedBy(deps, from);
     await deps.logins.close(login);
     return setCookie === undefined ? back : { ...back, headers: { ...back.headers, 'set-cookie': setCookie } };
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.code !== 'access_denied') throw error;
     // Without an account the way back would lead to the provider once more.
-    return errand.account ? back : done(deps, 'You have not signed in.');
+    return purpose.account ? back : done(deps, 'You have not signed in.');
   }
 };
 
 /** The user has signed in at the first provider: the browser is known from now on. */
-const identifiedBy = async (deps: ErrandsDeps, arrival: Arrival): Promise<string> => {
-  const { user, identity } = await signIn(deps, arrival, (subject) => subject);
-  await deps.news.announce({ user, provider: arrival.upstream.name });
+const identifiedBy = async (deps: AccountPagesDeps, from: ProviderCallback): Promise<string> => {
+  const { user, identity } = await signIn(deps, from, (subject) => subject);
+  await deps.signInEvents.announce({ user, provider: from.upstream.name });
   return deps.knownUsers.remember({ user, name: identity.name, email: identity.email });
 };
 
-const linked = async (deps: ErrandsDeps, account: LinkedByErrand, arrival: Arrival): Promise<string | undefined> => {
+const linked = async (
+  deps: AccountPagesDeps,
+  account: AccountLinking,
+  from: ProviderCallback,
+): Promise<string | undefined> => {
   const { links, upstreams, knownUsers } = deps;
-  const { upstream, answer, request } = arrival;
+  const { upstream, answer, request } = from;
   const opened = await links.open(account.link);
   if (!opened) throw new LoginGone();
   // A refusal leaves the link as it is.
   if (answer.has('code') && !(await links.use(opened))) throw new LoginGone();
   const isFirst = upstream.name === upstreams[0]?.name;
-  const { user, identity } = await signIn(deps, arrival, (subject) => {
+  const { user, identity } = await signIn(deps, from, (subject) => {
     if (isFirst && subject !== account.user) throw new OtherUser();
     return account.user;
   });
@@ -218,51 +222,57 @@ const linked = async (deps: ErrandsDeps, account: LinkedByErrand, arrival: Arriv
 };
 
 const agreed = async (
-  { vault, news, record }: ErrandsDeps,
-  { user, provider, recipients }: LinkedByErrand,
+  { vault, signInEvents, record }: AccountPagesDeps,
+  { user, provider, recipients }: AccountLinking,
   source: RequestSource,
 ): Promise<void> => {
   await vault.agreeTo({ user, provider }, new Map(recipients));
   await record({ type: 'account_linked', outcome: 'success', source, user, provider });
-  await news.announce({ user, provider });
+  await signInEvents.announce({ user, provider });
 };
 
 /** The browser has to show first who its user is, and comes back here then. */
-const identified = async (deps: ErrandsDeps, request: BrowserRequest, returnTo: string): Promise<Answer> => {
+const identified = async (deps: AccountPagesDeps, request: BrowserRequest, returnTo: string): Promise<Answer> => {
   const [first] = deps.upstreams;
   if (!first) throw new LoginGone();
-  const { to, headers } = await departed(deps, request, { purpose: { kind: 'errand', returnTo }, upstream: first });
+  const { to, headers } = await sentToProvider(deps, request, {
+    purpose: { kind: 'account', returnTo },
+    upstream: first,
+  });
   const answer = redirect(to);
   return { ...answer, headers: { ...answer.headers, ...headers } };
 };
 
-interface Departure {
-  readonly purpose: Errand;
+interface ProviderVisit {
+  readonly purpose: ForAccount;
   readonly upstream: Upstream;
 }
 
-const departed = async (
-  { logins, browsers }: ErrandsDeps,
+const sentToProvider = async (
+  { logins, browsers }: AccountPagesDeps,
   { cookie }: BrowserRequest,
-  { purpose, upstream }: Departure,
+  { purpose, upstream }: ProviderVisit,
 ): Promise<{ readonly to: string; readonly headers: Readonly<Record<string, string>> }> => {
   const { secret, setCookie } = browsers.known(cookie);
   const login = await logins.open(purpose, secret);
-  const { href } = await upstream.authorizationUrl(await logins.depart(login, upstream.name));
+  const { href } = await upstream.authorizationUrl(await logins.newRequest(login, upstream.name));
   return { to: href, headers: setCookie === undefined ? {} : { 'set-cookie': setCookie } };
 };
 
-const formShown = async ({ browsers, csrf }: ErrandsDeps, { cookie }: BrowserRequest, form: string) => {
+const formShown = async ({ browsers, csrf }: AccountPagesDeps, { cookie }: BrowserRequest, form: string) => {
   const { secret, setCookie } = browsers.known(cookie);
   const headers: Readonly<Record<string, string>> = setCookie === undefined ? {} : { 'set-cookie': setCookie };
   return { csrfToken: await csrf.issue(secret, form), headers };
 };
 
 /** Whether this server has shown this very form in this browser. */
-const isOurs = ({ browsers, csrf }: ErrandsDeps, { form, cookie }: BrowserRequest, shown: string): Promise<boolean> =>
-  csrf.isValid(form.get('csrf') ?? undefined, browsers.secretIn(cookie) ?? '', shown);
+const isOurs = (
+  { browsers, csrf }: AccountPagesDeps,
+  { form, cookie }: BrowserRequest,
+  shown: string,
+): Promise<boolean> => csrf.isValid(form.get('csrf') ?? undefined, browsers.secretIn(cookie) ?? '', shown);
 
-const formOf = ({ recipientsOf }: ErrandsDeps, { link: { id }, upstream }: OwnLink): string => {
+const formOf = ({ recipientsOf }: AccountPagesDeps, { link: { id }, upstream }: OwnLink): string => {
   const recipients = [...recipientsOf(upstream.name)].map((each) => JSON.stringify(each)).toSorted();
   return `link ${id} ${hash('sha256', JSON.stringify(recipients), 'base64url')}`;
 };
@@ -271,7 +281,8 @@ const accountsForm = ({ user }: KnownUser): string => `accounts ${user}`;
 
 export const linkPath = (text: string): string => `${ENDPOINTS.link}?t=${text}`;
 
-const atBase = ({ settings }: Pick<ErrandsDeps, 'settings'>, path: string): string => `${settings.browserBase}${path}`;
+const atBase = ({ settings }: Pick<AccountPagesDeps, 'settings'>, path: string): string =>
+  `${settings.browserBase}${path}`;
 
-const done = (deps: ErrandsDeps, what: string): Answer =>
+const done = (deps: AccountPagesDeps, what: string): Answer =>
   donePage(what, `${pathOf(deps.settings.browserBase)}${ENDPOINTS.accounts}`);

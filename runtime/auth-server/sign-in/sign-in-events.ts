@@ -9,7 +9,7 @@ interface Account {
 }
 
 /** Tells all replicas that a user has signed in at a provider. */
-export interface SignInNews {
+export interface SignInEvents {
   /** Never rejects: whoever waits in vain tries again. */
   readonly announce: (of: Account) => Promise<void>;
   /** Calls `run` at the next sign-in; returns the function that ends it. */
@@ -21,7 +21,7 @@ const CHANNEL = 'signed-in';
 /** Those who wait at a time; further ones are told nothing. */
 const MOST_WAITING = 10_000;
 
-export const signInNews = (store: Store, log: Pick<Log, 'warn'>): SignInNews => {
+export const signInEvents = (store: Store, log: Pick<Log, 'warn'>): SignInEvents => {
   const waiting = new Map<string, Set<() => void>>();
   let count = 0;
   const subscription = store.subscribe(CHANNEL, (message) => {

@@ -1,6 +1,6 @@
 import type { RecordStep, RequestSource, Step } from '../record/steps.ts';
 import { type Identity, type Upstream, UpstreamError, type UpstreamLogin } from '../upstreams/index.ts';
-import { type Departed, type Login, LoginGone, OtherUser } from './logins.ts';
+import { type SentRequest, type Login, LoginGone, OtherUser } from './logins.ts';
 import { subjectOf } from './subject.ts';
 
 /** A user's account at an identity provider. */
@@ -11,10 +11,10 @@ export interface Account {
 }
 
 /** A browser that comes back from an identity provider, for the first time. */
-export interface Arrival {
+export interface ProviderCallback {
   readonly login: Login;
   readonly upstream: Upstream;
-  readonly departed: Departed;
+  readonly sent: SentRequest;
   /** The query by which the provider has answered. */
   readonly answer: URLSearchParams;
   readonly request: RequestSource;
@@ -44,13 +44,13 @@ export interface SignedIn {
  */
 export const signIn = async (
   deps: SignInDeps,
-  arrival: Arrival,
+  callback: ProviderCallback,
   whose: (subject: string) => string,
 ): Promise<SignedIn> => {
-  const { upstream, request } = arrival;
+  const { upstream, request } = callback;
   const about = { type: 'oauth_upstream_login', provider: upstream.name, source: request } as const;
   try {
-    const signedIn = await redeemed(deps, arrival, whose);
+    const signedIn = await redeemed(deps, callback, whose);
     await deps.record({ ...about, outcome: 'success', user: signedIn.user });
     return signedIn;
   } catch (error) {
@@ -61,10 +61,10 @@ export const signIn = async (
 
 const redeemed = async (
   { mayNotSignIn, isEnded, keep, forget }: SignInDeps,
-  { login, upstream, departed, answer }: Arrival,
+  { login, upstream, sent, answer }: ProviderCallback,
   whose: (subject: string) => string,
 ): Promise<SignedIn> => {
-  const { tokens, identity } = await upstream.redeem(answer, departed.leg);
+  const { tokens, identity } = await upstream.redeem(answer, sent.request);
   try {
     const user = whose(subjectOf(upstream.name, identity));
     if (await mayNotSignIn(user, login.begunAt)) throw new LoginGone();
