@@ -51,6 +51,7 @@ export const statusReport = (
     ...(catalog.unresolved.length > 0 && { unresolved: reported(catalog.unresolved) }),
     ...(catalog.unusual.length > 0 && { unusual: reported(catalog.unusual) }),
     ...(catalog.incomplete.length > 0 && { incomplete: catalog.incomplete.slice(0, LIMITS.reportedCollisions) }),
+    ...(catalog.mismatched.length > 0 && { mismatched: catalog.mismatched.slice(0, LIMITS.reportedCollisions) }),
     ...(catalog.unmatched.length > 0 && { unmatched: catalog.unmatched.slice(0, LIMITS.reportedCollisions) }),
   };
 };

@@ -44,6 +44,7 @@ export const PROBLEM_TYPES = [
   'ChildRefused',
   'CompositeToolsDropped',
   'CompositeToolsIncomplete',
+  'CompositeToolsMismatched',
   'ConfigOverridden',
   'ConfigRefused',
   'ExternalAuthConfigIgnored',

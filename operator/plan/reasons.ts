@@ -35,6 +35,7 @@ export const REASONS = [
   'NoPodsAsked',
   'NoSuchBackend',
   'NoSuchTool',
+  'ArgumentsNotTaken',
   'NotInGroup',
   'NotReported',
   'NotSupportedYet',

@@ -12,6 +12,7 @@ import type { AggregationSettings } from './settings.ts';
 import {
   type FindStepTool,
   type IncompleteTool,
+  type MismatchedTool,
   type ResolvedOwnTools,
   resolveOwnTools,
   stepTools,
@@ -44,6 +45,8 @@ export interface Catalog {
   readonly usedTools: ResolvedOwnTools['used'];
   /** Composite tools that are not offered, since tools are missing. */
   readonly incomplete: readonly IncompleteTool[];
+  /** Composite tools whose calls are not what the tools that they call take. */
+  readonly mismatched: readonly MismatchedTool[];
   /** What is listed to clients. */
   readonly lists: Readonly<Record<ListKind, ListPages>>;
   /** All that is offered: the same value as `lists`, unless some tools are listed alone. */
@@ -102,7 +105,7 @@ export const buildCatalog = (
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
   const stepTool = stepTools(routed);
-  const { complete, incomplete, used: usedTools } = resolveOwnTools(ownTools, stepTool);
+  const { complete, incomplete, mismatched, used: usedTools } = resolveOwnTools(ownTools, stepTool);
   const { shown, own, collisions } = withOwnTools(tools.kept, complete);
   const alone = own.filter(({ isAlone }) => isAlone);
   const [offered, routable] = tablesOf({ shown, routed, own, prompts, resources, templates, backends });
@@ -126,6 +129,7 @@ export const buildCatalog = (
     stepTool,
     usedTools,
     incomplete,
+    mismatched,
     lists: alone.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone) }),
     all,
     collisions: [

@@ -23,4 +23,6 @@ export interface UsedTools {
   readonly tools: readonly string[];
   /** JSON text of the list entry, which tells of what these tools do. */
   readonly entry: (tools: readonly BackendTarget[]) => Buffer;
+  /** What these tools do not take of its calls, a line each; it is offered all the same. */
+  readonly problems: (targetOf: (reference: string) => BackendTarget | undefined) => readonly string[];
 }

@@ -48,10 +48,18 @@ export interface IncompleteTool {
   readonly missing: readonly string[];
 }
 
+/** A composite tool whose calls are not what the tools that it calls take. */
+export interface MismatchedTool {
+  readonly name: string;
+  /** A line each. */
+  readonly problems: readonly string[];
+}
+
 export interface ResolvedOwnTools {
   /** With the JSON text that follows from the tools that each uses. */
   readonly complete: readonly OwnTool[];
   readonly incomplete: readonly IncompleteTool[];
+  readonly mismatched: readonly MismatchedTool[];
   /** The tools that each calls, by the name of the tool. */
   readonly used: ReadonlyMap<string, readonly StepTool[]>;
 }
@@ -60,6 +68,7 @@ export interface ResolvedOwnTools {
 export const resolveOwnTools = (ownTools: readonly OwnTool[], find: FindStepTool): ResolvedOwnTools => {
   const complete: OwnTool[] = [];
   const incomplete: IncompleteTool[] = [];
+  const mismatched: MismatchedTool[] = [];
   const used = new Map<string, readonly StepTool[]>();
   for (const tool of ownTools) {
     const { name, uses } = tool;
@@ -70,9 +79,11 @@ export const resolveOwnTools = (ownTools: readonly OwnTool[], find: FindStepTool
       const tools = uses.tools.flatMap((reference) => find(reference) ?? []);
       complete.push({ ...tool, bytes: uses.entry(tools.map(({ target }) => target)) });
       used.set(name, tools);
+      const problems = uses.problems((reference) => find(reference)?.target);
+      if (problems.length > 0) mismatched.push({ name, problems });
     }
   }
-  return { complete, incomplete, used };
+  return { complete, incomplete, mismatched, used };
 };
 
 /** Whoever may not call one of the tools that a composite tool calls does not see it, and cannot call it. */

@@ -25,6 +25,8 @@ export interface SeenNames {
   readonly unmatched: readonly { readonly workload: string; readonly setting: string; readonly tool: string }[];
   /** Composite tools that are not offered, and the tools that they miss. */
   readonly incomplete: readonly { readonly name: string; readonly missing: readonly string[] }[];
+  /** Composite tools whose calls are not what the tools that they call take. */
+  readonly mismatched: readonly { readonly name: string; readonly problems: readonly string[] }[];
   /** Names with a rate limit that no tool has. */
   readonly unmatchedLimits: readonly string[];
 }
@@ -38,14 +40,15 @@ export const changeLog = (
 ): ((backends: readonly SeenBackend[], names: SeenNames) => void) => {
   let seen = new Map<string, SeenBackend>();
   const lines = new BoundedLines(log, now);
-  const [newCollisions, newUnresolved, newUnmatched, newIncomplete, newUnmatchedLimits] = [
+  const [newCollisions, newUnresolved, newUnmatched, newIncomplete, newMismatched, newUnmatchedLimits] = [
     newEntries<SeenCollision>(),
     newEntries<SeenNames['unresolved'][number]>(),
     newEntries<SeenNames['unmatched'][number]>(),
     newEntries<SeenNames['incomplete'][number]>(),
+    newEntries<SeenNames['mismatched'][number]>(),
     newEntries<string>(),
   ];
-  return (backends, { collisions, unresolved, unmatched, incomplete, unmatchedLimits }) => {
+  return (backends, { collisions, unresolved, unmatched, incomplete, mismatched, unmatchedLimits }) => {
     const changed = backends.filter(({ name, status }) => status !== (seen.get(name)?.status ?? 'unknown'));
     const short = backends.filter(
       ({ name, status, message }) => status === 'ready' && message !== undefined && message !== seen.get(name)?.message,
@@ -66,6 +69,8 @@ export const changeLog = (
       lines.warn({ ...setting }, 'setting without effect, the backend has no such tool');
     for (const tool of newIncomplete(incomplete))
       lines.warn({ ...tool }, 'composite tool withheld, tools that it calls are missing');
+    for (const tool of newMismatched(mismatched))
+      lines.warn({ ...tool }, 'composite tool with arguments that the tools do not take');
     for (const tool of newUnmatchedLimits(unmatchedLimits))
       lines.warn({ tool }, 'rate limit without effect, no tool has this name');
     lines.end();

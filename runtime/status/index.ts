@@ -8,6 +8,7 @@ export type {
   CircuitState,
   CollisionReport,
   IncompleteReport,
+  MismatchedReport,
   SessionStoreReport,
   StatusReport,
   UnmatchedReport,

@@ -32,6 +32,8 @@ export interface StatusReport {
   readonly unmatched?: readonly UnmatchedReport[];
   /** Composite tools that are not offered, since backends do not list tools that they call; the first 100. */
   readonly incomplete?: readonly IncompleteReport[];
+  /** Composite tools whose calls are not what the tools that they call take; the first 100. */
+  readonly mismatched?: readonly MismatchedReport[];
   /** Tools under names that common clients refuse; the first 100. */
   readonly unusual?: readonly UnusualReport[];
 }
@@ -95,6 +97,12 @@ export interface IncompleteReport {
   readonly name: string;
   /** `<workload>.<tool>` each. */
   readonly missing: readonly string[];
+}
+
+export interface MismatchedReport {
+  readonly name: string;
+  /** A line each, of step, tool and argument. */
+  readonly problems: readonly string[];
 }
 
 export interface UnusualReport {

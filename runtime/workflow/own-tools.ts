@@ -1,6 +1,7 @@
 import type { BackendTarget, WorkflowTarget } from '../call/index.ts';
 import type { OwnTool } from '../catalog/index.ts';
 import { objectIn } from '../json/index.ts';
+import { argumentProblems } from './literal-arguments.ts';
 import type { WorkflowPlan } from './plan.ts';
 import { isObjectValue } from './values.ts';
 
@@ -9,7 +10,11 @@ export const ownToolOf = (plan: WorkflowPlan): OwnTool<WorkflowTarget> => ({
   name: plan.name,
   target: { kind: 'workflow', workflow: plan.name },
   bytes: entryOf(plan, []),
-  uses: { tools: plan.tools, entry: (tools) => entryOf(plan, tools) },
+  uses: {
+    tools: plan.tools,
+    entry: (tools) => entryOf(plan, tools),
+    problems: (targetOf) => argumentProblems(plan.calls, targetOf),
+  },
 });
 
 const entryOf = ({ name, description, inputSchema, output }: WorkflowPlan, tools: readonly BackendTarget[]): Buffer =>

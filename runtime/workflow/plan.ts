@@ -4,6 +4,7 @@ import { MAX_WORKFLOW_MS } from '../workflow-checks/index.ts';
 import type { Attempts } from './attempt.ts';
 import { edgesOf, inOrder } from './graph.ts';
 import { type CheckValue, type CompileSchema, schemaCompiler } from './json-schema.ts';
+import { type WrittenCall, writtenCalls } from './literal-arguments.ts';
 import { attemptsOf } from './on-error.ts';
 import { type OutputPlan, planOutput } from './output.ts';
 import { STEP_TYPES } from './step-types.ts';
@@ -22,6 +23,8 @@ export interface WorkflowPlan {
   readonly timeoutMs: number;
   /** The tools that it calls, as `<workload>.<tool>`, each once. */
   readonly tools: readonly string[];
+  /** The calls of its steps, to be checked against the tools that backends list. */
+  readonly calls: readonly WrittenCall[];
   /** Different for each definition of the workflow. */
   readonly digest: string;
 }
@@ -67,6 +70,7 @@ const planWorkflow = (config: WorkflowConfig, compile: CompileSchema): WorkflowP
     output: output && planOutput(output),
     timeoutMs: Math.min(timeout, MAX_WORKFLOW_MS),
     tools: [...new Set(steps.flatMap(({ work }) => work.tools))],
+    calls: writtenCalls(config),
     digest: createHash('sha256').update(JSON.stringify(config)).digest('base64url'),
   };
 };

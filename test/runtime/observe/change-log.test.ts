@@ -5,7 +5,7 @@ import { startBackend } from '../../fixtures/backend.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
-const NOTHING = { collisions: [], unresolved: [], unmatched: [], incomplete: [], unmatchedLimits: [] };
+const NOTHING = { collisions: [], unresolved: [], unmatched: [], incomplete: [], mismatched: [], unmatchedLimits: [] };
 
 test('of many lost names the log tells 100 and how many more there are, once', () => {
   const lines: [object, string][] = [];

@@ -150,6 +150,49 @@ describe('a composite tool', () => {
     assert.equal(errorOf(await session.call('broken')).data.reason, 'unknown_name');
   });
 
+  test('whose arguments its tools do not take is offered, and said to be so, as far as that is known before a run', async () => {
+    const schema = {
+      type: 'object',
+      properties: { n: { type: 'integer' }, unit: { enum: ['kg', 'g'] }, of: { type: ['string', 'null'] }, any: {} },
+      required: ['n', 'of'],
+      additionalProperties: false,
+    };
+    const strict = JSON.stringify({ name: 'strict', inputSchema: schema });
+    backends.a.set({ tools: [strict, tool('open')] });
+    const [n, of] = ['{{.params.n}}', null];
+    const calls: readonly (readonly [string, object])[] = [
+      ['fits', { n: 1, of, unit: 'g', any: [{}] }],
+      ['late', { n, of, unit: '{{.params.unit}}' }],
+      ['text', { n: '7', of }],
+      ['half', { n: 1.5, of }],
+      ['word', { n, of, unit: 't' }],
+      ['misspelt', { n, off: 'x' }],
+    ];
+    const compositeTools = [
+      ...calls.map(([name, args]) => ({ name, steps: [{ id: 's', tool: 'a.strict', arguments: args }] })),
+      {
+        name: 'loop',
+        steps: [
+          { id: 's', type: 'forEach', collection: '[1]', step: { tool: 'a.strict', arguments: { n: true, of } } },
+        ],
+      },
+      { name: 'open', steps: [{ id: 's', tool: 'a.open', arguments: { x: 1 } }] },
+    ];
+    await startWith({ compositeTools });
+    assert.equal((await session.toolNames()).filter((name) => !/^[ab]_/.test(name)).length, compositeTools.length);
+    const wrong = 'step "s": a.strict takes no such argument';
+    assert.deepEqual(running.status().mismatched, [
+      { name: 'text', problems: [`${wrong} "n": "7" is not of type integer`] },
+      { name: 'half', problems: [`${wrong} "n": 1.5 is not of type integer`] },
+      { name: 'word', problems: [`${wrong} "unit": "t" is none of the values allowed`] },
+      {
+        name: 'misspelt',
+        problems: ['step "s": a.strict takes no argument "off"', 'step "s": a.strict wants an argument "of"'],
+      },
+      { name: 'loop', problems: [`${wrong} "n": true is not of type integer`] },
+    ]);
+  });
+
   test('comes and goes with its tools, and with the configuration', async () => {
     const files = (compositeTools: readonly object[]) =>
       configFile({ a: backends.a.url, b: backends.b.url }, { compositeTools });

@@ -22,7 +22,14 @@ export const serverConditions = (statusInput: StatusInput, phase: Phase): readon
   servedConditions(statusInput, phase, {
     facts: [backendsDiscovered, backendsRoutable],
     problems: PROBLEMS,
-    reported: ['NamesCollide', 'NamesUnresolved', 'NamesUnusual', 'ToolsUnmatched', 'CompositeToolsIncomplete'],
+    reported: [
+      'NamesCollide',
+      'NamesUnresolved',
+      'NamesUnusual',
+      'ToolsUnmatched',
+      'CompositeToolsIncomplete',
+      'CompositeToolsMismatched',
+    ],
   });
 
 const backendsDiscovered: Fact = ({ newest, served }) => {
@@ -151,6 +158,14 @@ const compositeToolsIncomplete: Problem = ({ reports: { incomplete } }) => {
   return problem('CompositeToolsIncomplete', 'NoSuchTool', message);
 };
 
+/** docs/status.md "VirtualMCPServer" */
+const compositeToolsMismatched: Problem = ({ reports: { mismatched } }) => {
+  if (mismatched.length === 0) return undefined;
+  const each = mismatched.map(({ name, problems }) => `${name}: ${problems.join(', ')}`);
+  const message = `the input schemas of tools speak against calls of composite tools: ${each.join('; ')}; correct the arguments of the steps`;
+  return problem('CompositeToolsMismatched', 'ArgumentsNotTaken', message);
+};
+
 /** docs/decisions.md "Names of composite tools" */
 const compositeToolsDropped: Problem = ({ newest: { spec }, bundle: { references } }) => {
   const dropped = droppedDefinitions({ spec, references });
@@ -230,5 +245,6 @@ const PROBLEMS: readonly Problem[] = [
   namesUnusual,
   compositeToolsDropped,
   compositeToolsIncomplete,
+  compositeToolsMismatched,
   unknownWorkload,
 ];

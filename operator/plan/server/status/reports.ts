@@ -4,6 +4,7 @@ import type {
   CircuitState,
   CollisionReport,
   IncompleteReport,
+  MismatchedReport,
   SessionStoreReport,
   StatusReport,
   UnmatchedReport,
@@ -29,6 +30,7 @@ export interface MergedReports {
   readonly unmatched: readonly UnmatchedReport[];
   readonly unusual: readonly UnusualReport[];
   readonly incomplete: readonly IncompleteReport[];
+  readonly mismatched: readonly MismatchedReport[];
   /** Why pods do not serve the newest config, by pod name. */
   readonly refused: ReadonlyMap<string, readonly string[]>;
   /** Stores that are not `up`, by name of the pod that says so. */
@@ -59,6 +61,7 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     unmatched: merged(views, ({ unmatched }) => unmatched ?? []),
     unusual: merged(views, ({ unusual }) => unusual ?? []),
     incomplete: merged(views, ({ incomplete }) => incomplete ?? []),
+    mismatched: merged(views, ({ mismatched }) => mismatched ?? []),
     refused: new Map(
       answered.flatMap(({ pod, report }) =>
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],

@@ -80,6 +80,10 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
     .array(z.object({ name, missing: z.array(text(1024)).transform((tools) => tools.slice(0, 100)) }))
     .transform((incomplete) => incomplete.slice(0, 100))
     .exactOptional(),
+  mismatched: z
+    .array(z.object({ name, problems: z.array(text(1024)).transform((problems) => problems.slice(0, 20)) }))
+    .transform((mismatched) => mismatched.slice(0, 100))
+    .exactOptional(),
   unusual: z
     .array(z.object({ name: text(1024), backend: name }))
     .transform((unusual) => unusual.slice(0, 100))

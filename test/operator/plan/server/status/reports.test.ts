@@ -53,14 +53,15 @@ test('what any replica says about names is reported once', () => {
   const unmatched = [{ workload: 'a', setting: 'filter', tool: 'x' }] as const;
   const unusual = [{ name: 'a.b', backend: 'a' }];
   const incomplete = [{ name: 'w', missing: ['a.x'] }];
+  const mismatched = [{ name: 'v', problems: ['step "a": a.x takes no argument "n"'] }];
   const views: readonly (readonly [string, StatusReport])[] = [
-    ['p', { ...report({ a: 'ready' }), unresolved, unmatched, incomplete }],
-    ['q', { ...report({ a: 'ready' }), unresolved, unusual, incomplete }],
+    ['p', { ...report({ a: 'ready' }), unresolved, unmatched, incomplete, mismatched }],
+    ['q', { ...report({ a: 'ready' }), unresolved, unusual, incomplete, mismatched }],
   ];
   const all = mergeReports(new Map(views));
   assert.deepEqual(
-    [all.unresolved, all.unmatched, all.unusual, all.incomplete],
-    [unresolved, unmatched, unusual, incomplete],
+    [all.unresolved, all.unmatched, all.unusual, all.incomplete, all.mismatched],
+    [unresolved, unmatched, unusual, incomplete, mismatched],
   );
 });
 
