@@ -42,7 +42,7 @@ const fateOf = ({ fate, reason = '' }: DryStep): string => {
 const textLine = (text: ShownText): string => {
   const { label, kind, template } = text;
   const written = template === undefined ? '' : clipped(printable(template), MAX_TEXT);
-  if (kind === 'open') return `${printable(label)} = ${written} (needs ${printable(text.needs.join(', '))})`;
+  if (kind === 'open') return `${printable(label)} = ${written} (needs ${printable(text.needs.join(' and '))})`;
   if (kind === 'failing') return `${printable(label)} = ${written} (fails: ${printable(text.reason)})`;
   const value = jsonText(text.value);
   // A reader of a condition wants to see what is decided by it.

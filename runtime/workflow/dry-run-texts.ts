@@ -39,9 +39,10 @@ export const shown = (label: string, template: Template, deps: ShowDeps): ShownT
 
 const needsOf = (template: Template, { isKnown, hasItem }: ShowDeps): readonly string[] => {
   const reads = fieldsOf(template);
-  const steps = [...stepsRead({ reads })].filter((id) => !isKnown(id)).map((id) => `the result of ${id}`);
+  const steps = [...stepsRead({ reads })].filter((id) => !isKnown(id));
+  const results = steps.length === 0 ? [] : [`the result${steps.length === 1 ? '' : 's'} of ${steps.join(', ')}`];
   const isOfItem = reads.some(({ path: [root] }) => root !== undefined && !OF_WORKFLOW.has(root));
-  const needs = [...steps, ...(isOfItem && !hasItem ? ['the item'] : [])];
+  const needs = [...results, ...(isOfItem && !hasItem ? ['the item'] : [])];
   return needs.length > 0 ? needs : ['the results of steps'];
 };
 

@@ -43,7 +43,7 @@ wave 2
     schema = {"type":"object","properties":{"who":{"type":"string"}}}
 wave 3
   tell: calls chat.post, after issue, ask
-    arguments.to = {{.steps.ask.output.content.who}} of {{.steps.issue.output.id}} (needs the result of ask, the result of issue)
+    arguments.to = {{.steps.ask.output.content.who}} of {{.steps.issue.output.id}} (needs the results of ask, issue)
 output
   issue = "7"
   more.title = {{.steps.issue.output.title}} (needs the result of issue)
@@ -137,7 +137,7 @@ steps:
       const shown = await report(loop().replace('{{json .params.list}}', '{{json .steps.find.output.rows}}'), { p: 1 });
       assert.match(shown, /collection = \{\{json \.steps\.find\.output\.rows\}\} \(needs the result of find\)/);
       assert.match(shown, /each item: arguments\.x = \{\{\.row\}\} \{\{\.params\.p\}\} \(needs the item\)/);
-      assert.match(shown, /each item: arguments\.y = .* \(needs the result of find, the item\)/);
+      assert.match(shown, /each item: arguments\.y = .* \(needs the result of find and the item\)/);
     });
 
     test('says that a collection is too long, or none', async () => {
