@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { NODES } from './cluster/node/addresses.ts';
 import { sharedProcessOf } from './one-process.ts';
 
 /**
  * What `npm test` runs: every test file, or, with `--fast`, those that need neither a control plane nor other people's
  * programs. Files that may share a process come first. Those of the one-node cluster have a line of their own beside
- * all others: a machine has one such cluster, and most of their time is waiting for pods; in one line with the others,
+ * all others: a machine has few such clusters, and most of their time is waiting for pods; in one line with the others,
  * those whose turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
@@ -61,7 +62,7 @@ if (import.meta.main) {
     'on sockets': onSockets = [],
     alone = [],
   } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
-  const node = startLine(onANode, placesFor(1), false);
+  const node = startLine(onANode, placesFor(NODES), false);
   const waiting = startLine(onSockets, ONE_PROCESS, false);
   const areGreen = [await startLine(computing, ONE_PROCESS).isGreen, await waiting.isGreen];
   process.stdout.write(await waiting.output);

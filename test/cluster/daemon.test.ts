@@ -5,7 +5,7 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { newCrew } from './daemon.ts';
-import { acquire } from './lock.ts';
+import { acquire, acquireOneOf } from './lock.ts';
 import { scratchFolder } from './scratch.ts';
 import { until } from './until.ts';
 
@@ -81,6 +81,17 @@ describe(
       await (
         await waiting
       )();
+    });
+
+    test('of several locks a free one is taken, or else the first that becomes free', async () => {
+      const names = ['daemon-test-first', 'daemon-test-second'];
+      const first = await acquireOneOf(names);
+      const second = await acquireOneOf(names);
+      assert.deepEqual([first.index, second.index], [0, 1]);
+      const third = acquireOneOf(names);
+      await second.release();
+      assert.equal((await third).index, 1);
+      await Promise.all([first.release(), (await third).release()]);
     });
 
     test('the folder of a killed process is removed by the next one', async () => {

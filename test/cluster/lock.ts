@@ -17,21 +17,37 @@ export async function withLock<T>(name: string, work: () => Promise<T>): Promise
 }
 
 /** Takes the lock and keeps it until the returned function is called, or until this process ends. */
-export async function acquire(name: string): Promise<() => Promise<void>> {
-  const address = `\0vmcp-test-${createHash('sha256').update(name).digest('hex')}`;
+export const acquire = async (name: string): Promise<() => Promise<void>> => (await acquireOneOf([name])).release;
+
+/** One of several locks, and what gives it back. */
+export interface Acquired {
+  /** Index of its name. */
+  readonly index: number;
+  readonly release: () => Promise<void>;
+}
+
+/** The same with the first of the locks that is free, or else becomes so. */
+export async function acquireOneOf(names: readonly string[]): Promise<Acquired> {
+  const addresses = names.map((name) => `\0vmcp-test-${createHash('sha256').update(name).digest('hex')}`);
   for (;;) {
-    const waiting = new Set<Socket>();
-    const server = createServer((socket) => {
-      waiting.add(socket);
-      socket.on('error', () => socket.destroy());
-      socket.unref();
-    });
-    if (await listens(server, address)) {
-      server.unref();
-      return () => release(server, waiting);
+    for (const [index, address] of addresses.entries()) {
+      const release = await taken(address);
+      if (release !== undefined) return { index, release };
     }
-    await holderGone(address);
+    await anyHolderGone(addresses);
   }
+}
+
+async function taken(address: string): Promise<(() => Promise<void>) | undefined> {
+  const waiting = new Set<Socket>();
+  const server = createServer((socket) => {
+    waiting.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.unref();
+  });
+  if (!(await listens(server, address))) return undefined;
+  server.unref();
+  return () => release(server, waiting);
 }
 
 async function listens(server: Server, address: string): Promise<boolean> {
@@ -45,14 +61,17 @@ async function listens(server: Server, address: string): Promise<boolean> {
   }
 }
 
-/** A connection to the holder ends when the holder lets go. */
-async function holderGone(address: string): Promise<void> {
-  const socket = connect(address);
+/** A connection to a holder ends when the holder lets go. */
+async function anyHolderGone(addresses: readonly string[]): Promise<void> {
+  const sockets = addresses.map((address) => connect(address));
   await new Promise<void>((resolve) => {
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => resolve());
-    socket.resume();
+    for (const socket of sockets) {
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => resolve());
+      socket.resume();
+    }
   });
+  for (const socket of sockets) socket.destroy();
 }
 
 async function release(server: Server, waiting: Set<Socket>): Promise<void> {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { decodeJwt } from 'jose';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { noCertificates } from '../fixtures/certificates.ts';
 import { covers } from '../requirements.ts';
 import { AGENT, NEWCOMER } from './agent.ts';
+import { installChart } from './chart.ts';
 import { clientSecret, type Corporate, corporateConfig, startCorporate } from './corporate.ts';
 import { explained, explainedServer, podsOf, rules } from './explained.ts';
 import {
@@ -26,7 +26,6 @@ import {
  * Who may connect to what runs in a real cluster: its own service accounts, and users of an identity provider. The last
  * test changes what the others need.
  */
-const root = join(import.meta.dirname, '..', '..');
 const skip = (await skipWithoutNode()) || noCertificates;
 const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
 const ISSUER = 'https://kubernetes.default.svc';
@@ -54,16 +53,11 @@ const forUsers = { oidcConfigRef: { name: 'corporate', audience: 'search' } };
 
 before(async () => {
   if (skip !== false) return;
-  const images = await buildImages();
   tokenFromElsewhere = await tokenOfAnotherCluster('agent', AUDIENCE);
   node = await startNode();
   callers = callersIn(node);
   corporate = await startCorporate(node.hostAddress);
-  await Promise.all([images.vmcp, images.operator, images.everything].map((archive) => node.importImage(archive)));
-  const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
-  const where = ['--namespace', 'vmcp-system', '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm([...chart, ...values, ...where], node.kubeconfig);
+  await installChart(node);
   const limited = { rateLimiting: { perUser: { maxTokens: 2, refillPeriod: '1h' } } };
   const guarded = {
     ...forServiceAccounts('guarded'),

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { type FixtureBackend, type Recorded, startBackend } from '../fixtures/backend.ts';
 import { type Callers, callersIn, resource } from './callers.ts';
+import { installChart } from './chart.ts';
 
 /**
  * From the Secret to the header that a backend sees, in a real cluster: each strategy whose credential is the same for
  * all callers once, and the headers that are forwarded. The last tests change what the others need.
  */
-const root = join(import.meta.dirname, '..', '..');
 const skip = await skipWithoutNode();
 const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
 
@@ -88,15 +87,10 @@ const everything = (): readonly object[] => [
 
 before(async () => {
   if (skip !== false) return;
-  const images = await buildImages();
   node = await startNode();
   callers = callersIn(node);
   backend = await startBackend({ address: node.hostAddress, tools: ['echo'], isStateless: true });
-  await Promise.all([images.vmcp, images.operator].map((archive) => node.importImage(archive)));
-  const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
-  const where = ['--namespace', 'vmcp-system', '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm([...chart, ...values, ...where], node.kubeconfig);
+  await installChart(node);
   await callers.apply(...everything());
   await Promise.all(
     ['vmcp/gateway', 'mcpremoteproxy/proxied'].map((object) =>

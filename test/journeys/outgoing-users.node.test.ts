@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { systemClock } from '../../runtime/process/index.ts';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { answerStatus, type Exchange, type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { noCertificates } from '../fixtures/certificates.ts';
 import { REGION, roleArn } from '../fixtures/cloud-sts.ts';
@@ -11,6 +10,7 @@ import { arrived, verifySigV4 } from '../fixtures/sigv4-verifier.ts';
 import { type FixtureSts, startSts } from '../fixtures/sts.ts';
 import { answerWith, exchangedIn, startTokenEndpoint, type TokenEndpoint } from '../fixtures/token-endpoint.ts';
 import { type Callers, callersIn, resource } from './callers.ts';
+import { installChart } from './chart.ts';
 import { type Corporate, corporateConfig, startCorporate } from './corporate.ts';
 
 /**
@@ -18,7 +18,6 @@ import { type Corporate, corporateConfig, startCorporate } from './corporate.ts'
  * made for each user. The security token service is asked under its real name, which the pod template leads to the host,
  * and whose authority it names. The last test changes what the others need.
  */
-const root = join(import.meta.dirname, '..', '..');
 const skip = (await skipWithoutNode()) || noCertificates;
 const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
 const STS = `sts.${REGION}.amazonaws.com`;
@@ -119,7 +118,6 @@ const everything = async (): Promise<readonly object[]> => [
 
 before(async () => {
   if (skip !== false) return;
-  const images = await buildImages();
   node = await startNode();
   callers = callersIn(node);
   const address = node.hostAddress;
@@ -138,11 +136,7 @@ before(async () => {
     exchangedIn(headers.authorization) === undefined ? answerStatus(401) : undefined;
   exchanged = await startBackend({ address, tools: ['echo'], on });
   signed = await startBackend({ address, tools: ['echo'], on: onSigned });
-  await Promise.all([images.vmcp, images.operator].map((archive) => node.importImage(archive)));
-  const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
-  const where = ['--namespace', 'vmcp-system', '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm([...chart, ...values, ...where], node.kubeconfig);
+  await installChart(node);
   await callers.apply(...(await everything()));
   for (const object of ['vmcp/gateway', 'mcpremoteproxy/proxied'])
     await node

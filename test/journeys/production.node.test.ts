@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { versionOf } from '../cluster/images/packages.ts';
 import { noRedis, startRedis, type TestRedis } from '../fixtures/redis.ts';
+import { installChart, NAMESPACE, uninstallChart } from './chart.ts';
 import { type Caller, newcomer, underLoad, type Load, withoutSession, withSession } from './load.ts';
 
 /** What a server that is in use lives through, on a real node; each test needs the ones before it. */
-const root = join(import.meta.dirname, '..', '..');
 const skip = (await skipWithoutNode()) || noRedis;
-const NAMESPACE = 'vmcp-system';
 const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
 const PODS = ['get', 'pods', '-l', 'app.kubernetes.io/component=virtualmcpserver', '-o'] as const;
 const FILE = '/etc/vmcp/secrets/redis/password';
@@ -119,18 +117,12 @@ const rolledOut = async (): Promise<void> => {
 
 before(async () => {
   if (skip !== false) return;
-  const images = await buildImages();
   node = await startNode();
   redis = await startRedis({
     password: 'admin',
     lines: [`bind 127.0.0.1 ${node.hostAddress}`, `user vmcp on >first ${RIGHTS}`],
   });
-  await Promise.all([images.vmcp, images.operator, images.everything].map((archive) => node.importImage(archive)));
-  const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
-  const more = ['--set', 'replicas=2', '--set', 'webhook.failurePolicy=Fail'];
-  const where = ['--namespace', NAMESPACE, '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm([...chart, ...values, ...more, ...where], node.kubeconfig);
+  await installChart(node, '--set', 'replicas=2', '--set', 'webhook.failurePolicy=Fail');
 });
 
 after(async () => {
@@ -241,7 +233,7 @@ test('a rotated password reaches the pods at once, and no call fails without the
 
 test('after helm uninstall nothing of the operator is left, and its servers go on', { skip }, async () => {
   await withoutAFailedCall('helm uninstall', async () => {
-    await helm(['uninstall', 'vmcp-operator', '--namespace', NAMESPACE, '--wait', '--timeout', '90s'], node.kubeconfig);
+    await uninstallChart(node);
     const kinds = 'pods,deployments,services,secrets,leases,serviceaccounts,roles,rolebindings,poddisruptionbudgets';
     const left = async (): Promise<readonly string[]> =>
       (await lines(kubectl('get', kinds, '-n', NAMESPACE, '-o', 'name'))).filter(

@@ -4,12 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { installChart, NAMESPACE, uninstallChart } from './chart.ts';
 
 /** One story on a real node, told in the order a platform engineer lives it; each test needs the ones before it. */
 const root = join(import.meta.dirname, '..', '..');
 const skip = await skipWithoutNode();
-const NAMESPACE = 'vmcp-system';
 const OPERATOR = `system:serviceaccount:${NAMESPACE}:vmcp-operator`;
 /** Long enough for a status pull (30 s) to fall into it. */
 const AT_REST_MS = 35_000;
@@ -55,19 +55,9 @@ const operatorPods = async (): Promise<readonly string[]> => {
   return (await kubectl('get', 'pods', '-n', NAMESPACE, '-l', label, '-o', 'name')).split('\n').filter(Boolean);
 };
 
-const installChart = async (...more: readonly string[]): Promise<void> => {
-  const chart = join(root, 'charts', 'vmcp-operator');
-  const values = join(import.meta.dirname, 'chart-values.yaml');
-  const where = ['--namespace', NAMESPACE, '--create-namespace', '--wait', '--timeout', '120s'];
-  const args = ['upgrade', '--install', 'vmcp-operator', chart, '--values', values, ...where, ...more];
-  await helm(args, node.kubeconfig);
-};
-
 before(async () => {
   if (skip !== false) return;
-  const images = await buildImages();
   node = await startNode();
-  await Promise.all(Object.values(images).map((archive) => node.importImage(archive)));
 });
 
 after(async () => {
@@ -76,7 +66,7 @@ after(async () => {
 });
 
 test('the chart installs the CRDs and the operator, which runs under its own service account', { skip }, async () => {
-  await installChart();
+  await installChart(node);
   const replicas = await kubectl(
     'get',
     'deployment',
@@ -125,7 +115,7 @@ test('what breaks a rule is refused by the webhook, which is reached through its
 });
 
 test('while the operator is replaced under Fail, no request misses the webhook', { skip }, async () => {
-  await installChart('--set', 'webhook.failurePolicy=Fail');
+  await installChart(node, '--set', 'webhook.failurePolicy=Fail');
   const answers = new Set<string>();
   const load = new AbortController();
   const keepAsking = async (): Promise<void> => {
@@ -210,7 +200,7 @@ test('after kubectl delete everything is gone', { skip }, async () => {
 });
 
 test('helm uninstall leaves the CRDs and nothing else', { skip }, async () => {
-  await helm(['uninstall', 'vmcp-operator', '--namespace', NAMESPACE, '--wait', '--timeout', '90s'], node.kubeconfig);
+  await uninstallChart(node);
   assert.match(await kubectl('get', 'crd', '-o', 'name'), /virtualmcpservers\.vmcp\.dev/);
   assert.equal(
     await kubectl(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Agent, fetch as fetchWith } from 'undici';
 import { parseAllDocuments } from 'yaml';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { noCertificates, type TestCertificates, testCertificates } from '../fixtures/certificates.ts';
 import { type Chromium, noChromium, startChromium } from '../fixtures/chromium.ts';
@@ -16,6 +16,7 @@ import { freePortPair } from '../fixtures/ports.ts';
 import { noRedis, startRedis, type TestRedis } from '../fixtures/redis.ts';
 import { type SignedIn, withSdkV1 } from '../peers/signing-in.ts';
 import { callersIn, type Callers, resource } from './callers.ts';
+import { installChart } from './chart.ts';
 import { type Doorway, openDoorway } from './doorway.ts';
 
 /**
@@ -121,7 +122,6 @@ const startProvider = (name: keyof typeof CLIENT_SECRETS): Promise<OpenIdProvide
 
 before(async () => {
   if (skip !== false) return;
-  const images = await buildImages();
   node = await startNode();
   callers = callersIn(node);
   home = await mkdtemp(join(tmpdir(), 'sign-in-'));
@@ -131,11 +131,7 @@ before(async () => {
   doors = { gateway: await openDoorway(await freePortPair()), proxy: await openDoorway(await freePortPair()) };
   providers = { corporate: await startProvider('corporate'), hub: await startProvider('hub') };
   chromium = await startChromium();
-  await Promise.all([images.vmcp, images.operator].map((archive) => node.importImage(archive)));
-  const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
-  const where = ['--namespace', 'vmcp-system', '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm([...chart, ...values, ...where], node.kubeconfig);
+  await installChart(node);
   await callers.apply(
     {
       apiVersion: 'v1',

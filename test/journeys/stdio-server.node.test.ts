@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { versionOf } from '../cluster/images/packages.ts';
+import { installChart } from './chart.ts';
 
 /** One story on a real node; each test needs the ones before it. */
 const root = join(import.meta.dirname, '..', '..');
 const skip = await skipWithoutNode();
-const NAMESPACE = 'vmcp-system';
 const POD = 'mcpserver-everything-0';
 const BRIDGE_ACCOUNT = 'system:serviceaccount:default:mcpserver-everything';
 
@@ -70,12 +70,8 @@ const restarts = (container: string): Promise<string> =>
 
 before(async () => {
   if (skip !== false) return;
-  const { vmcp, operator, everything: server } = await buildImages();
   node = await startNode();
-  await Promise.all([vmcp, operator, server].map((archive) => node.importImage(archive)));
-  const where = ['--namespace', NAMESPACE, '--create-namespace', '--wait', '--timeout', '120s'];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml'), '--set', 'webhook.enabled=false'];
-  await helm(['install', 'vmcp-operator', join(root, 'charts/vmcp-operator'), ...values, ...where], node.kubeconfig);
+  await installChart(node, '--set', 'webhook.enabled=false');
 });
 
 after(async () => {

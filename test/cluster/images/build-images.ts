@@ -7,7 +7,7 @@ import { writeImageArchive, type ImageConfig } from './image-archive.ts';
 import { copyPackages, REPOSITORY, versionOf } from './packages.ts';
 import { fillBuilderRoot, fillNodeRoot, fillRunnerRoot, nodeVersion } from './roots.ts';
 
-/** Archives for `Node.importImage`. */
+/** Archives of the images, which every node has. */
 export interface Images {
   readonly vmcp: string;
   readonly operator: string;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withLock } from '../lock.ts';
 import { cacheFolder } from '../programs.ts';
@@ -13,30 +13,37 @@ export const keyOf = (...ingredients: readonly string[]): string => {
 
 export const imagesFolder = (): string => join(cacheFolder(), 'images');
 
-/** Path of the archive of that name and key, built when it is not there yet; older ones of the name go. */
-export async function cachedArchive(
-  name: string,
-  key: string,
-  build: (file: string) => Promise<void>,
-): Promise<string> {
+/** Another copy of the repository, whose sources differ, may use an older build meanwhile. */
+const KEPT_MS = 3_600_000;
+
+/** Path of the archive of that name and key, built when it is not there yet. */
+export const cachedArchive = (name: string, key: string, build: (file: string) => Promise<void>): Promise<string> =>
+  cached(name, `${key}.tar`, build);
+
+/**
+ * The same of a file or folder, called by its name and `version`, which begins with a key. Others of that name go when
+ * they have not been asked for lately.
+ */
+export async function cached(name: string, version: string, build: (path: string) => Promise<void>): Promise<string> {
   const folder = imagesFolder();
-  const file = join(folder, `${name}-${key}.tar`);
-  if (await exists(file)) return file;
+  const path = join(folder, `${name}-${version}`);
+  if (await isThere(path)) return path;
   return withLock(`image ${folder} ${name}`, async () => {
-    if (await exists(file)) return file;
+    if (await isThere(path)) return path;
     await mkdir(folder, { recursive: true });
     const started = performance.now();
     process.stderr.write(`building image ${name}\n`);
-    await build(file);
-    for (const old of await readdir(folder))
-      if (isVersionOf(name, old) && join(folder, old) !== file) await rm(join(folder, old), { recursive: true });
+    await build(path);
+    for (const each of await readdir(folder))
+      if (isVersionOf(name, each) && (await isOld(join(folder, each))))
+        await rm(join(folder, each), { recursive: true });
     process.stderr.write(`built image ${name} in ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
-    return file;
+    return path;
   });
 }
 
 const isVersionOf = (name: string, file: string): boolean =>
-  file.startsWith(`${name}-`) && /^[0-9a-f]{16}\.tar/.test(file.slice(name.length + 1));
+  file.startsWith(`${name}-`) && /^[0-9a-f]{16}(\.|$)/.test(file.slice(name.length + 1));
 
 /** The text of every file below the folders, with its path: what a build copies from there. */
 export async function sourcesIn(repository: string, folders: readonly string[]): Promise<string[]> {
@@ -50,8 +57,11 @@ export async function sourcesIn(repository: string, folders: readonly string[]):
   return sources;
 }
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
+/** Notes, as the time of its last change, that it is in use. */
+const isThere = (path: string): Promise<boolean> =>
+  utimes(path, new Date(), new Date()).then(
     () => true,
     () => false,
   );
+
+const isOld = async (path: string): Promise<boolean> => Date.now() - (await stat(path)).mtimeMs > KEPT_MS;

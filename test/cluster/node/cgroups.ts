@@ -2,10 +2,6 @@ import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 
 const ROOT = '/sys/fs/cgroup';
-/** Below this group, in every hierarchy, is everything that the node's pods use. */
-export const CGROUP = 'vmcp-test-node';
-/** kube-proxy makes itself a group, too. */
-const GROUPS = [CGROUP, 'kube-proxy'];
 const V1_NEEDED = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'devices'];
 const V2_NEEDED = ['cpu', 'cpuset', 'memory', 'pids'];
 
@@ -26,21 +22,21 @@ export async function cgroupObstacle(): Promise<string | undefined> {
 }
 
 /** Makes the group that the kubelet is told to stay in; it refuses one that does not exist. */
-export async function makeCgroups(): Promise<void> {
-  await removeCgroups();
-  if ((await cgroupKind()) === 'v2') return makeV2();
-  for (const hierarchy of await v1Hierarchies()) await mkdir(join(hierarchy, CGROUP));
+export async function makeCgroup(name: string): Promise<void> {
+  await removeCgroup(name);
+  if ((await cgroupKind()) === 'v2') return makeV2(name);
+  for (const hierarchy of await v1Hierarchies()) await mkdir(join(hierarchy, name));
   // A new cpuset is empty, and no process can enter an empty one.
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-    await writeFile(join(ROOT, 'cpuset', CGROUP, file), await readFile(join(ROOT, 'cpuset', file)));
+    await writeFile(join(ROOT, 'cpuset', name, file), await readFile(join(ROOT, 'cpuset', file)));
   }
 }
 
 /** A controller works in a group only when its parent hands it down. */
-async function makeV2(): Promise<void> {
+async function makeV2(name: string): Promise<void> {
   await handDown(ROOT);
-  await mkdir(join(ROOT, CGROUP));
-  await handDown(join(ROOT, CGROUP));
+  await mkdir(join(ROOT, name));
+  await handDown(join(ROOT, name));
 }
 
 async function handDown(group: string): Promise<void> {
@@ -51,9 +47,9 @@ async function handDown(group: string): Promise<void> {
 }
 
 /** Removes what the node left; the kernel refuses while a process is inside, and so never more than that. */
-export async function removeCgroups(): Promise<void> {
+export async function removeCgroup(name: string): Promise<void> {
   const hierarchies = (await cgroupKind()) === 'v2' ? [ROOT] : await v1Hierarchies();
-  for (const hierarchy of hierarchies) for (const group of GROUPS) await removeTree(join(hierarchy, group));
+  for (const hierarchy of hierarchies) await removeTree(join(hierarchy, name));
 }
 
 async function removeTree(group: string): Promise<void> {

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { run, type CommandOptions } from '../command.ts';
 import type { Crew } from '../daemon.ts';
 import { until } from '../until.ts';
-import { HOST_ADDRESS, NODE_ADDRESS, POD_RANGE, SERVICE_RANGE } from './addresses.ts';
-
-const HOST_END = 'vmcp-test0';
+import type { Addresses } from './addresses.ts';
 
 /**
  * The node's own mounts, network, process ids, host name and IPC. The first process of it is a pause program; when that
@@ -21,7 +19,14 @@ export interface Namespaces {
   readonly run: (program: string, args: readonly string[], options?: CommandOptions) => Promise<string>;
 }
 
-export async function makeNamespaces(crew: Crew, folder: string, pause: string): Promise<Namespaces> {
+export interface NamespacesOptions {
+  readonly folder: string;
+  /** Path of the program. */
+  readonly pause: string;
+  readonly addresses: Addresses;
+}
+
+export async function makeNamespaces(crew: Crew, { folder, pause, addresses }: NamespacesOptions): Promise<Namespaces> {
   const first = await crew.start({
     name: 'namespaces',
     program: 'unshare',
@@ -37,8 +42,9 @@ export async function makeNamespaces(crew: Crew, folder: string, pause: string):
     const command = inside(program, args);
     return run(command.program, command.args, options);
   };
-  await plugCable(pid);
-  await runInside('sh', [join(import.meta.dirname, 'prepare.sh'), folder, NODE_ADDRESS, SERVICE_RANGE, HOST_ADDRESS]);
+  await plugCable(pid, addresses);
+  const { node, serviceRange, host } = addresses;
+  await runInside('sh', [join(import.meta.dirname, 'prepare.sh'), folder, node, serviceRange, host]);
   return { inside, run: runInside };
 }
 
@@ -48,15 +54,14 @@ async function onlyChild(pid: number): Promise<string | undefined> {
 }
 
 /** A virtual cable from the host to the node, with routes to its pods and Services. */
-async function plugCable(pid: string): Promise<void> {
-  await unplugCable();
-  await run('ip', ['link', 'add', HOST_END, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid]);
-  await run('ip', ['address', 'add', `${HOST_ADDRESS}/30`, 'dev', HOST_END]);
-  await run('ip', ['link', 'set', HOST_END, 'up']);
-  for (const range of [POD_RANGE, SERVICE_RANGE])
-    await run('ip', ['route', 'add', range, 'via', NODE_ADDRESS, 'dev', HOST_END]);
+async function plugCable(pid: string, { link, host, node, podRange, serviceRange }: Addresses): Promise<void> {
+  await unplugCable(link);
+  await run('ip', ['link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid]);
+  await run('ip', ['address', 'add', `${host}/30`, 'dev', link]);
+  await run('ip', ['link', 'set', link, 'up']);
+  for (const range of [podRange, serviceRange]) await run('ip', ['route', 'add', range, 'via', node, 'dev', link]);
 }
 
 /** The kernel takes the cable away together with the node's network, only a moment later. */
-export const unplugCable = async (): Promise<void> =>
-  void (await run('ip', ['link', 'delete', HOST_END]).catch(() => undefined));
+export const unplugCable = async (link: string): Promise<void> =>
+  void (await run('ip', ['link', 'delete', link]).catch(() => undefined));

@@ -3,9 +3,10 @@ import { access, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { buildImages, skipWithoutNode, startNode, until, VMCP_IMAGE, type Node } from '../index.ts';
+import { skipWithoutNode, startNode, until, VMCP_IMAGE, type Node } from '../index.ts';
 import { withLock } from '../lock.ts';
-import { CGROUP } from './cgroups.ts';
+import type { Addresses } from './addresses.ts';
+import { lockOf } from './node.ts';
 import { REPOSITORY } from '../images/packages.ts';
 
 const NAMESPACE = 'node-test';
@@ -14,15 +15,13 @@ const skip = await skipWithoutNode();
 describe('the one-node cluster', { skip }, () => {
   let node: Node;
   before(async () => {
-    const images = await buildImages();
     node = await startNode();
-    for (const archive of Object.values(images)) await node.importImage(archive);
     await node.kubectl(['create', 'namespace', NAMESPACE]);
   });
   after(async () => {
     await node?.stop();
-    // With the lock, so that it is not the next run's node that is found.
-    await withLock('node', assertNothingLeft);
+    // With the lock, so that it is not the next node of these addresses that is found.
+    if (node !== undefined) await withLock(lockOf(node.addresses), () => assertNothingLeft(node.addresses));
   });
 
   const inNamespace = (...args: readonly string[]): Promise<string> =>
@@ -63,14 +62,14 @@ describe('the one-node cluster', { skip }, () => {
 });
 
 /** No link, no cgroup, no mount and no file of it. */
-async function assertNothingLeft(): Promise<void> {
-  assert.ok(!(await readdir('/sys/class/net')).includes('vmcp-test0'));
+async function assertNothingLeft({ link, cgroup }: Addresses): Promise<void> {
+  assert.ok(!(await readdir('/sys/class/net')).includes(link));
   const groups = (await readdir('/sys/fs/cgroup')).map((hierarchy) =>
-    access(join('/sys/fs/cgroup', hierarchy, CGROUP)),
+    access(join('/sys/fs/cgroup', hierarchy, cgroup)),
   );
   for (const group of await Promise.allSettled(groups)) assert.equal(group.status, 'rejected');
-  assert.doesNotMatch(await readFile('/proc/mounts', 'utf8'), /vmcp-test-\d+-node/);
   const own = `vmcp-test-${process.pid}-`;
+  assert.ok(!(await readFile('/proc/mounts', 'utf8')).includes(own));
   assert.deepEqual(
     (await readdir(tmpdir())).filter((name) => name.startsWith(own)),
     [],

@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
-import { CLUSTER_DOMAIN, DNS_ADDRESS, NODE_ADDRESS, POD_RANGE } from './addresses.ts';
-import { CGROUP, type CgroupKind } from './cgroups.ts';
+import { PAUSE_IMAGE } from '../images/image-store.ts';
+import { type Addresses, CLUSTER_DOMAIN } from './addresses.ts';
+import type { CgroupKind } from './cgroups.ts';
 
 export const CONTAINERD_SOCKET = '/run/containerd/containerd.sock';
-export const PAUSE_IMAGE = 'localhost/vmcp-test/pause:1';
 
 /** A full path each, because the programs run in their own mount namespace with a fresh /run and /var. */
 export interface NodePaths {
@@ -42,7 +42,7 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.snapshotter.v1.er
       SystemdCgroup = false
 `;
 
-export const cniSettings = (): string =>
+export const cniSettings = ({ podRange }: Addresses): string =>
   JSON.stringify({
     cniVersion: '1.0.0',
     name: 'node',
@@ -56,7 +56,7 @@ export const cniSettings = (): string =>
         ipam: {
           type: 'host-local',
           dataDir: '/run/cni-ipam',
-          ranges: [[{ subnet: POD_RANGE }]],
+          ranges: [[{ subnet: podRange }]],
           routes: [{ dst: '0.0.0.0/0' }],
         },
       },
@@ -64,19 +64,19 @@ export const cniSettings = (): string =>
     ],
   });
 
-export const kubeletSettings = (paths: NodePaths, cgroups: CgroupKind): string =>
+export const kubeletSettings = (paths: NodePaths, { cgroup, dns }: Addresses, cgroups: CgroupKind): string =>
   stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     // The kubelet of 1.36 refuses v1 hosts unless told otherwise, and knows no such choice on v2.
     ...(cgroups === 'v1' ? { failCgroupV1: false } : {}),
     cgroupDriver: 'cgroupfs',
-    cgroupRoot: `/${CGROUP}`,
+    cgroupRoot: `/${cgroup}`,
     containerRuntimeEndpoint: `unix://${CONTAINERD_SOCKET}`,
     address: '0.0.0.0',
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
-    clusterDNS: [DNS_ADDRESS],
+    clusterDNS: [dns],
     clusterDomain: CLUSTER_DOMAIN,
     resolvConf: paths.resolvConf,
     failSwapOn: false,
@@ -97,12 +97,12 @@ export const kubeletSettings = (paths: NodePaths, cgroups: CgroupKind): string =
     serializeImagePulls: false,
   });
 
-export const proxySettings = (paths: NodePaths): string =>
+export const proxySettings = (paths: NodePaths, { podRange }: Addresses): string =>
   stringify({
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
     mode: 'iptables',
-    clusterCIDR: POD_RANGE,
+    clusterCIDR: podRange,
     hostnameOverride: 'node1',
     clientConnection: { kubeconfig: paths.kubeconfig },
     // Zero leaves the connection tracking of the whole machine alone.
@@ -123,14 +123,14 @@ export const dnsSettings = (paths: NodePaths): string => `.:53 {
 `;
 
 /** CoreDNS runs beside the pods, not in one: its Service points at the node. */
-export const dnsService = (): string =>
+export const dnsService = ({ dns, node }: Addresses): string =>
   [
     {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: { name: 'kube-dns', namespace: 'kube-system' },
       spec: {
-        clusterIP: DNS_ADDRESS,
+        clusterIP: dns,
         ports: [
           { name: 'dns', port: 53, protocol: 'UDP' },
           { name: 'dns-tcp', port: 53, protocol: 'TCP' },
@@ -146,7 +146,7 @@ export const dnsService = (): string =>
         { name: 'dns', port: 53, protocol: 'UDP' },
         { name: 'dns-tcp', port: 53, protocol: 'TCP' },
       ],
-      endpoints: [{ addresses: [NODE_ADDRESS], conditions: { ready: true } }],
+      endpoints: [{ addresses: [node], conditions: { ready: true } }],
     },
   ]
     .map((object) => stringify(object))

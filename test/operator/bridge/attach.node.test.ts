@@ -11,7 +11,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { connect } from '../../../operator/api/kubeconfig.ts';
 import { startBridge, type Serving } from '../../../operator/bridge/index.ts';
 import { systemClock } from '../../../runtime/process/system-clock.ts';
-import { buildImages, type Node, skipWithoutNode, startNode, until } from '../../cluster/index.ts';
+import { type Node, skipWithoutNode, startNode, until } from '../../cluster/index.ts';
 import { REPOSITORY, versionOf } from '../../cluster/images/packages.ts';
 
 const skip = await skipWithoutNode();
@@ -23,9 +23,7 @@ describe('a container of a real node', { skip }, () => {
   let folder: string;
   const logged: string[] = [];
   before(async () => {
-    const { everything } = await buildImages();
     node = await startNode();
-    await node.importImage(everything);
     await node.kubectl(['apply', '--filename', '-'], JSON.stringify(await podOf('server')));
     await node.kubectl(['wait', 'pod/server', '--for', 'condition=Ready', '--timeout', '60s']);
     const logAs =
