@@ -2,9 +2,11 @@ import type { CancelSignal } from '../process/index.ts';
 
 interface Calls {
   count: number;
-  /** Of these, calls that wait for a connection: what begins each. */
-  readonly waiting: Set<() => void>;
+  /** Of these, calls that wait for a connection: what begins each. Undefined until one has waited. */
+  waiting: Set<() => void> | undefined;
 }
+
+const waitingOf = ({ waiting }: Calls): number => waiting?.size ?? 0;
 
 /** The part of the places, and of the connections, of a backend that one user may take while others need them. */
 const SHARE = 0.75;
@@ -30,7 +32,7 @@ export class UserCalls {
   begin(user: string): void {
     const calls = this.#users.get(user);
     if (calls) calls.count += 1;
-    else this.#users.set(user, { count: 1, waiting: new Set() });
+    else this.#users.set(user, { count: 1, waiting: undefined });
   }
 
   /**
@@ -40,18 +42,19 @@ export class UserCalls {
   turn(user: string, signal: CancelSignal): Promise<void> | undefined {
     const calls = this.#users.get(user);
     // The call itself is counted.
-    if (!calls || signal.aborted || calls.count - calls.waiting.size <= this.#connections * SHARE) return undefined;
+    if (!calls || signal.aborted || calls.count - waitingOf(calls) <= this.#connections * SHARE) return undefined;
+    const waiting = (calls.waiting ??= new Set());
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
-        calls.waiting.delete(begin);
+        waiting.delete(begin);
         reject(signal.reason);
       };
       const begin = (): void => {
-        calls.waiting.delete(begin);
+        waiting.delete(begin);
         signal.removeEventListener('abort', giveUp);
         resolve();
       };
-      calls.waiting.add(begin);
+      waiting.add(begin);
       signal.addEventListener('abort', giveUp);
     });
   }
@@ -61,8 +64,9 @@ export class UserCalls {
     if (!calls) return;
     calls.count -= 1;
     if (calls.count === 0) this.#users.delete(user);
+    if (!calls.waiting) return;
     for (const begin of calls.waiting) {
-      if (calls.count - calls.waiting.size >= this.#connections * SHARE) return;
+      if (calls.count - waitingOf(calls) >= this.#connections * SHARE) return;
       begin();
     }
   }

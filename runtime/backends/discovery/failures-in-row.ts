@@ -41,7 +41,8 @@ export class FailuresInRow {
   }
 
   clear(): void {
-    this.#byCaller.clear();
+    // Every call that succeeds comes here: to clear a map that is empty makes a new one.
+    if (this.#byCaller.size > 0) this.#byCaller.clear();
     this.#others = 0;
     this.#checks = 0;
   }
