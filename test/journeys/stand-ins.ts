@@ -2,7 +2,7 @@
 
 /**
  * Speaks the protocol of text-embeddings-inference; like it, it answers only after the model has been written to
- * `HF_HOME`.
+ * `HF_HOME`. Texts about the same of a few things have the same vector, whatever their words; all others share one.
  */
 export const EMBEDDING_SERVER = `
 const { parseArgs } = require('node:util');
@@ -12,6 +12,11 @@ const options = { 'model-id': { type: 'string' }, port: { type: 'string' } };
 const { values } = parseArgs({ args: process.argv.slice(1), options, allowPositionals: true });
 const model = process.env.HF_HOME + '/model';
 const isCached = existsSync(model);
+const meanings = [/\\b(echo|parrot)/i, /\\b(sum|total)\\b/i, /\\b(gzip|squeeze)/i];
+const vectorOf = (text) => {
+  const meant = meanings.map((words) => Number(words.test(text)));
+  return [...meant, Number(!meant.includes(1))];
+};
 let isLoaded = isCached;
 setTimeout(() => { writeFileSync(model, values['model-id']); isLoaded = true; }, 5_000);
 createServer(async (request, response) => {
@@ -19,7 +24,7 @@ createServer(async (request, response) => {
   if (request.url === '/health') return response.end();
   if (request.url === '/info') return response.end(JSON.stringify({ model_id: values['model-id'], isCached }));
   const { inputs } = JSON.parse(Buffer.concat(await Array.fromAsync(request)));
-  response.end(JSON.stringify([inputs].flat().map((text) => [text.length, 1])));
+  response.end(JSON.stringify([inputs].flat().map(vectorOf)));
 }).listen(values.port, '0.0.0.0');
 process.on('SIGTERM', () => process.exit());
 `;

@@ -7,6 +7,7 @@ import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.t
 import { versionOf } from '../cluster/images/packages.ts';
 import { scratchFolder } from '../cluster/scratch.ts';
 import { installChart } from './chart.ts';
+import { found } from './found.ts';
 import { EMBEDDING_SERVER, GREEDY } from './stand-ins.ts';
 
 /**
@@ -56,6 +57,12 @@ const untilPhase = (kind: string, name: string, phase: string, words = /(?:)/): 
 const addressOf = async (service: string): Promise<string> =>
   (await kubectl('get', 'service', service, '-o', 'jsonpath={.spec.clusterIP}')).trim();
 
+const connect = async (service: string): Promise<Client> => {
+  const connected = new Client({ name: 'journey', version: '1.0.0' });
+  await connected.connect(new StreamableHTTPClientTransport(new URL(`http://${await addressOf(service)}:4483/mcp`)));
+  return connected;
+};
+
 const toolNames = async (): Promise<readonly string[]> => (await client.listTools()).tools.map(({ name }) => name);
 
 const asUser = (more: object = {}) => ({
@@ -92,13 +99,15 @@ before(async () => {
   node = await startNode();
   await installChart(node);
   await apply('MCPGroup', 'tools', {});
-  const config = { operational: { failureHandling: { partialFailureMode: 'best_effort' } } };
-  await apply('VirtualMCPServer', 'gateway', {
+  await applyGateway();
+});
+
+const applyGateway = (more: object = {}): Promise<string> =>
+  apply('VirtualMCPServer', 'gateway', {
     groupRef: { name: 'tools' },
     incomingAuth: { type: 'anonymous' },
-    config,
+    config: { operational: { failureHandling: { partialFailureMode: 'best_effort' } }, ...more },
   });
-});
 
 after(async () => {
   await client?.close();
@@ -122,10 +131,7 @@ test('a VirtualMCPServer over its group serves it, whether it speaks streamable 
   await apply('MCPServer', 'older', await everything('sse'));
   await untilPhase('mcpserver', 'older', 'Ready');
   await untilPhase('vmcp', 'gateway', 'Ready');
-  client = new Client({ name: 'journey', version: '1.0.0' });
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`http://${await addressOf('vmcp-gateway')}:4483/mcp`)),
-  );
+  client = await connect('vmcp-gateway');
   for (const name of ['everything', 'older']) {
     const answer = await until(
       `an answer of ${name}`,
@@ -200,10 +206,10 @@ test('an EmbeddingServer fetches its model, answers, and keeps the model on its 
   const { url } = await untilPhase('embeddingserver', 'vectors', 'Ready');
   assert.equal(url, 'http://embeddingserver-vectors.default.svc.cluster.local:8080');
   const base = `http://${await addressOf('embeddingserver-vectors')}:8080`;
-  const answer = await fetch(`${base}/embed`, { method: 'POST', body: JSON.stringify({ inputs: ['one', 'three'] }) });
+  const answer = await fetch(`${base}/embed`, { method: 'POST', body: JSON.stringify({ inputs: ['A sum', 'Pi'] }) });
   assert.deepEqual(await answer.json(), [
-    [3, 1],
-    [5, 1],
+    [0, 1, 0, 0],
+    [0, 0, 0, 1],
   ]);
   await kubectl('delete', 'pod', 'embeddingserver-vectors-0');
   const info = await until(
@@ -216,6 +222,67 @@ test('an EmbeddingServer fetches its model, answers, and keeps the model on its 
     PATIENT,
   );
   assert.deepEqual(info, { isCached: true });
+});
+
+test(
+  'the optimizer finds a tool by meaning that no word leads to, by the vectors of that server',
+  { skip },
+  async () => {
+    const optimized = (optimizer: object): Promise<string> =>
+      apply('VirtualMCPServer', 'finder', {
+        groupRef: { name: 'tools' },
+        incomingAuth: { type: 'anonymous' },
+        embeddingServerRef: { name: 'vectors' },
+        config: { optimizer: { semanticDistanceThreshold: '0.5', ...optimizer } },
+      });
+    await optimized({ hybridSearchSemanticRatio: '0' });
+    await untilPhase('vmcp', 'finder', 'Ready');
+    const finder = await connect('vmcp-finder');
+    const task = 'be a parrot';
+    const isListed = async () =>
+      (await found(finder, 'echo')).tools.some(({ name }) => name === 'everything_echo') || undefined;
+    await until('the tools', isListed, PATIENT);
+    const byWords = await found(finder, task);
+    assert.deepEqual([byWords.search, byWords.tools], ['keyword', []]);
+    await optimized({});
+    const byMeaning = await until(
+      'the vectors',
+      async () => {
+        const answer = await found(finder, task);
+        if (answer.search === 'hybrid' && answer.degraded === undefined) return answer;
+        throw new Error(JSON.stringify(answer));
+      },
+      PATIENT,
+    );
+    assert.deepEqual(byMeaning.tools.map(({ name }) => name).toSorted(), ['everything_echo', 'older_echo']);
+    const call = { tool_name: byMeaning.tools[0]?.name, parameters: { message: 'hello' } };
+    const { content } = await finder.callTool({ name: 'call_tool', arguments: call });
+    assert.deepEqual(content, [{ type: 'text', text: 'Echo: hello' }]);
+    await finder.close();
+  },
+);
+
+test('a VirtualMCPCompositeToolDefinition is called as one tool, and runs its steps', { skip }, async () => {
+  await apply('VirtualMCPCompositeToolDefinition', 'add-and-say', {
+    name: 'add_and_say',
+    description: 'Adds two numbers and says the result.',
+    parameters: {
+      type: 'object',
+      properties: { a: { type: 'number' }, b: { type: 'number' } },
+      required: ['a', 'b'],
+    },
+    steps: [
+      { id: 'add', tool: 'everything.get-sum', arguments: { a: '{{.params.a}}', b: '{{.params.b}}' } },
+      { id: 'say', tool: 'everything.echo', arguments: { message: '{{.steps.add.output.text}}' } },
+    ],
+    output: { properties: { said: { type: 'string', value: '{{.steps.say.output.text}}' } }, required: ['said'] },
+  });
+  await applyGateway({ compositeToolRefs: [{ name: 'add-and-say' }] });
+  const isOffered = async () => ((await toolNames()).includes('add_and_say') ? true : undefined);
+  await until('the workflow', isOffered, PATIENT);
+  const { structuredContent } = await client.callTool({ name: 'add_and_say', arguments: { a: 2, b: 3 } });
+  assert.deepEqual(structuredContent, { said: 'Echo: The sum of 2 and 3 is 5.' });
+  await kubectl('delete', 'compositetool', 'add-and-say');
 });
 
 test('what is deleted takes everything with it, the claim to the volume too', { skip }, async () => {
