@@ -12,7 +12,7 @@ const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
 const PODS = ['get', 'pods', '-l', 'app.kubernetes.io/component=virtualmcpserver', '-o'] as const;
 const FILE = '/etc/vmcp/secrets/redis/password';
 /** docs/sessions.md "More than an address": what an ACL user needs. */
-const RIGHTS = '~vmcp:default:gateway:* &vmcp:default:gateway:* +@read +@write +@pubsub +@scripting +@connection';
+const RIGHTS = '~vmcp:default:gateway:* &vmcp:default:gateway:* +@read +@write +@pubsub +@scripting +@connection +time';
 
 let node: Node;
 let redis: TestRedis;
