@@ -44,8 +44,17 @@ interface KeptSessions {
   readonly backendSessions: ClientBackendSessions;
   /** By the token presented last. */
   caller: Caller;
+  /** Calls under way. */
   users: number;
-  idle: Timer | undefined;
+  /** By another call, since it was last the first in line. */
+  isUsed: boolean;
+  /** Counts from the end of the last call; that it runs out during a call means nothing. */
+  idle: IdleTime | undefined;
+}
+
+interface IdleTime {
+  readonly ms: number;
+  readonly timer: Timer;
 }
 
 /**
@@ -55,7 +64,10 @@ interface KeptSessions {
  */
 export class UserBackendSessions {
   readonly #deps: UserBackendSessionsDeps;
-  /** Least recently used first. */
+  /**
+   * In line to be ended: those that were used since go back to the end of the line, which costs a call less than to go
+   * there at once.
+   */
   readonly #users = new Map<string, KeptSessions>();
   readonly #clientsOf = new Map<string, number>();
   /**
@@ -129,20 +141,18 @@ export class UserBackendSessions {
     const all = [...this.#users.values()];
     this.#users.clear();
     this.#clientsOf.clear();
-    for (const { idle } of all) idle?.cancel();
+    for (const { idle } of all) idle?.timer.cancel();
     await Promise.all(all.map(({ backendSessions }) => backendSessions.close()));
   }
 
   #ofUser(acquirer: Acquirer): AcquiredSessions {
     const { caller } = acquirer;
-    const user = callerKey(caller);
-    const key = `${user} ${askableCapabilities(acquirer.capabilities)}`;
-    const kept = this.#users.get(key) ?? this.#keep(key, newKeptSessions(user, acquirer));
+    const key = keyOf(acquirer);
+    const known = this.#users.get(key);
+    if (known) known.isUsed = true;
+    const kept = known ?? this.#keep(key, newKeptSessions(callerKey(caller), acquirer));
     if (!kept) return sessionsForOneCall(acquirer);
-    this.#users.delete(key);
-    this.#users.set(key, kept);
     kept.caller = caller;
-    kept.idle?.cancel();
     kept.users += 1;
     return { backendSessions: kept.backendSessions, release: () => this.#giveBack(key, kept) };
   }
@@ -163,22 +173,34 @@ export class UserBackendSessions {
   #giveBack(key: string, kept: KeptSessions): void {
     kept.users -= 1;
     if (kept.users > 0 || this.#users.get(key) !== kept) return;
-    kept.idle = this.#deps.clock.after(this.#deps.idleMs(), () => this.#end(key, kept));
+    const ms = this.#deps.idleMs();
+    if (kept.idle?.ms === ms) return kept.idle.timer.restart();
+    kept.idle?.timer.cancel();
+    const timer = this.#deps.clock.after(ms, () => {
+      kept.idle = undefined;
+      if (kept.users === 0) this.#end(key, kept);
+    });
+    kept.idle = { ms, timer };
   }
 
-  /** Ends the least recently used sessions that are not in use. False when all are in use. */
+  /** Ends sessions that are not in use, and were not used lately. False when all are in use. */
   #makeRoom(): boolean {
     if (this.#users.size < this.#deps.users) return true;
     for (const [key, kept] of this.#users) {
       if (kept.users > 0) continue;
-      this.#end(key, kept);
-      return true;
+      if (!kept.isUsed) {
+        this.#end(key, kept);
+        return true;
+      }
+      kept.isUsed = false;
+      this.#users.delete(key);
+      this.#users.set(key, kept);
     }
     return false;
   }
 
   #end(key: string, kept: KeptSessions): void {
-    kept.idle?.cancel();
+    kept.idle?.timer.cancel();
     this.#users.delete(key);
     const others = (this.#clientsOf.get(kept.user) ?? 1) - 1;
     if (others === 0) this.#clientsOf.delete(kept.user);
@@ -186,6 +208,17 @@ export class UserBackendSessions {
     void kept.backendSessions.close();
   }
 }
+
+/** The key of a caller's last call: clients declare the same capabilities with each call. */
+const lastKeys = new WeakMap<Caller, { readonly capabilities: Buffer; readonly key: string }>();
+
+const keyOf = ({ caller, capabilities }: Acquirer): string => {
+  const before = lastKeys.get(caller);
+  if (before?.capabilities.equals(capabilities)) return before.key;
+  const key = `${callerKey(caller)} ${askableCapabilities(capabilities)}`;
+  lastKeys.set(caller, { capabilities: Buffer.from(capabilities), key });
+  return key;
+};
 
 const newKeptSessions = (user: string, { caller, capabilities }: Acquirer): KeptSessions => {
   const kept: KeptSessions = {
@@ -197,6 +230,7 @@ const newKeptSessions = (user: string, { caller, capabilities }: Acquirer): Kept
     }),
     caller,
     users: 0,
+    isUsed: false,
     idle: undefined,
   };
   return kept;
