@@ -1,5 +1,5 @@
 import type { ToolText } from './tool-text.ts';
-import { stemOf, type Word, wordsOf } from './words.ts';
+import { stemOf, type Word } from './words.ts';
 
 interface Place {
   readonly of: keyof ToolText;
@@ -28,7 +28,10 @@ const SATURATION = 1.2;
  * Each term of a tool with its weight there, between 0 and 1: BM25F's saturated frequency over the weighted fields
  * (Robertson, Zaragoza: The Probabilistic Relevance Framework, section 3.6). It depends on this tool alone.
  */
-export const termWeightsOf = (text: ToolText): ReadonlyMap<string, number> => {
+export const termWeightsOf = (
+  text: ToolText,
+  wordsOf: (text: string) => readonly Word[],
+): ReadonlyMap<string, number> => {
   const frequencies = new Map<string, number>();
   for (const { of, weight, usualLength, lengthPenalty } of PLACES) {
     const words = wordsOf(text[of]);

@@ -4,6 +4,7 @@ import type { Concept } from './query-concepts.ts';
 import type { Selection } from './selection.ts';
 import { SimilarWords } from './similar-words.ts';
 import type { ToolText } from './tool-text.ts';
+import { toolWords } from './words.ts';
 
 /** The tools that have a term, in no order, with its weight in each. */
 interface Postings {
@@ -37,10 +38,11 @@ export class KeywordIndex {
   /** A bit for each term that tools of a selection have, by its mask, which is another one after each change. */
   readonly #vocabularies = new WeakMap<Uint8Array, Uint32Array>();
   readonly #similar = new SimilarWords();
+  readonly #wordsOf = toolWords();
   readonly #sums = new Sums();
 
   add(slot: number, text: ToolText): void {
-    const terms = [...termWeightsOf(text)].map(([term, weight]) => {
+    const terms = [...termWeightsOf(text, this.#wordsOf)].map(([term, weight]) => {
       const postings = this.#postings.get(term) ?? this.#newPostings(term);
       postings.slots.push(slot);
       postings.weights.push(weight);

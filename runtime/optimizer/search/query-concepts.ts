@@ -40,7 +40,7 @@ const STOP_WORDS = new Set(
 );
 /** What a query seeks, as far as tools of the selection can have it. */
 export const conceptsOf = (query: string, vocabulary: Vocabulary, selection: Selection): readonly Concept[] => {
-  const words = wordsOf(query).slice(0, MAX_WORDS);
+  const words = wordsOf(query, MAX_WORDS);
   const telling = words.filter(({ text }) => !STOP_WORDS.has(text));
   const read = telling.length > 0 ? telling : words;
   const seen = new Set<string>();

@@ -1,4 +1,5 @@
 import { stemmer } from 'stemmer';
+import { lruCache } from '../../process/index.ts';
 
 /** A run of letters and digits of a text, with the parts that a change of case shows in it. */
 export interface Word {
@@ -23,16 +24,24 @@ const WITHOUT_SPACES = new RegExp(
 const NOT_ASCII = /[^\p{ASCII}]/u;
 /** Characters of a word that are read; what is longer is no word. */
 const MAX_WORD = 40;
+/** Of a run of several words in camel case, and the number of those. */
+const MAX_RUN = 120;
+const MAX_PARTS = 16;
 
-/** The words of a text in their order. */
-export const wordsOf = (text: string): readonly Word[] => {
-  if (!NOT_ASCII.test(text)) return (text.match(ASCII_RUNS) ?? []).map(wordOf);
+/** The first words of a text in their order, `most` of them at most. */
+export const wordsOf = (text: string, most = Infinity): readonly Word[] => wordsMadeBy(madeWord, text, most);
+
+type MakeWord = (run: string) => Word;
+
+const wordsMadeBy = (wordOf: MakeWord, text: string, most: number): readonly Word[] => {
+  if (!NOT_ASCII.test(text)) return (text.match(ASCII_RUNS) ?? []).slice(0, most).map(wordOf);
   const folded = text.normalize('NFKD').replaceAll(MARKS, '').normalize('NFC');
-  return (folded.match(RUNS) ?? []).flatMap((run) => (NOT_ASCII.test(run) ? wordsOfAnyScript(run) : wordOf(run)));
+  const runs = (folded.match(RUNS) ?? []).slice(0, most);
+  return runs.flatMap((run) => (NOT_ASCII.test(run) ? wordsOfAnyScript(run, wordOf) : wordOf(run))).slice(0, most);
 };
 
 /** Of scripts without spaces each pair of neighbours is a word, which finds words inside of others, too. */
-const wordsOfAnyScript = (run: string): readonly Word[] => {
+const wordsOfAnyScript = (run: string, wordOf: MakeWord): readonly Word[] => {
   const words: Word[] = [];
   let end = 0;
   for (const found of run.matchAll(WITHOUT_SPACES)) {
@@ -47,19 +56,35 @@ const wordsOfAnyScript = (run: string): readonly Word[] => {
 const pairsOf = (characters: readonly string[]): readonly string[] =>
   characters.length === 1 ? characters : characters.slice(1).map((next, index) => `${characters[index]}${next}`);
 
-/** Words repeat, so many are kept. */
-const known = new Map<string, Word>();
-const MAX_KNOWN = 20_000;
+const madeWord: MakeWord = (run) => {
+  const read = run.slice(0, MAX_RUN);
+  const parts = CASE_CHANGE.test(read) ? (read.match(PARTS) ?? []).slice(0, MAX_PARTS) : [];
+  return { ...plainWord(read), parts: parts.length > 1 ? parts.map(plainWord) : [] };
+};
 
-const wordOf = (run: string): Word => {
-  const word = known.get(run);
-  if (word !== undefined) return word;
-  const parts = CASE_CHANGE.test(run) ? (run.match(PARTS) ?? []) : [];
-  const made = { ...plainWord(run), parts: parts.length > 1 ? parts.map(plainWord) : [] };
-  if (known.size >= MAX_KNOWN) known.clear();
-  // A run is a part of a text, which it must not keep in memory.
-  known.set(Buffer.from(run).toString(), made);
-  return made;
+/** Words that tools have in common: about 8 MiB at most. */
+const KNOWN_WORDS = { count: 20_000, bytes: 8 * 1024 * 1024 };
+
+/** Bytes of a word or a part in memory, about. */
+const WORD_BYTES = 300;
+
+/**
+ * `wordsOf` for texts of tools, where words repeat and are kept. Queries have no part in it: a caller could fill it,
+ * and learn from the time of a search which words tools have.
+ */
+export const toolWords = (): ((text: string) => readonly Word[]) => {
+  const known = lruCache<Word>(KNOWN_WORDS);
+  const wordOf: MakeWord = (run) => {
+    const read = run.slice(0, MAX_RUN);
+    const word = known.get(read);
+    if (word !== undefined) return word;
+    // A run is a part of a text, which it must not keep in memory.
+    const copy = Buffer.from(read).toString();
+    const made = madeWord(copy);
+    known.set(copy, made, WORD_BYTES * (1 + made.parts.length));
+    return made;
+  };
+  return (text) => wordsMadeBy(wordOf, text, Infinity);
 };
 
 const plainWord = (run: string): Word => {
