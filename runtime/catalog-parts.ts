@@ -82,7 +82,7 @@ export const publishChanges = ({
     const catalog = liveCatalog.catalog();
     const isEverythingKnown = backends.dependents.length === 0 && states.every(({ lists }) => lists !== undefined);
     const unmatchedLimits = isEverythingKnown ? limitsWithoutTool(config.current(), catalog) : [];
-    tell(states, { ...catalog, unmatchedLimits });
+    tell(states, { ...catalog, mismatched: catalog.mismatched(), unmatchedLimits });
   };
   backends.onChange(onChange);
   ownTools.builtin?.onChange(onChange);

@@ -34,6 +34,7 @@ export const statusReport = (
   sessionStore: SessionStoreReport | undefined,
 ): StatusReport => {
   const refused = config.refused();
+  const mismatched = catalog.mismatched();
   const { metadata, withheld, backends: configured } = config.current();
   const metadataOf = new Map(configured.map((backend) => [backend.name, backend.metadata]));
   return {
@@ -51,7 +52,7 @@ export const statusReport = (
     ...(catalog.unresolved.length > 0 && { unresolved: reported(catalog.unresolved) }),
     ...(catalog.unusual.length > 0 && { unusual: reported(catalog.unusual) }),
     ...(catalog.incomplete.length > 0 && { incomplete: catalog.incomplete.slice(0, LIMITS.reportedCollisions) }),
-    ...(catalog.mismatched.length > 0 && { mismatched: catalog.mismatched.slice(0, LIMITS.reportedCollisions) }),
+    ...(mismatched.length > 0 && { mismatched: mismatched.slice(0, LIMITS.reportedCollisions) }),
     ...(catalog.unmatched.length > 0 && { unmatched: catalog.unmatched.slice(0, LIMITS.reportedCollisions) }),
   };
 };

@@ -13,6 +13,7 @@ import {
   type FindStepTool,
   type IncompleteTool,
   type MismatchedTool,
+  mismatchedTools,
   type ResolvedOwnTools,
   resolveOwnTools,
   stepTools,
@@ -45,8 +46,11 @@ export interface Catalog {
   readonly usedTools: ResolvedOwnTools['used'];
   /** Composite tools that are not offered, since tools are missing. */
   readonly incomplete: readonly IncompleteTool[];
-  /** Composite tools whose calls are not what the tools that they call take. */
-  readonly mismatched: readonly MismatchedTool[];
+  /**
+   * Composite tools whose calls are not what the tools that they call take. Found on first use: it reads the schemas of
+   * these tools, and only the shared catalog is asked.
+   */
+  readonly mismatched: () => readonly MismatchedTool[];
   /** What is listed to clients. */
   readonly lists: Readonly<Record<ListKind, ListPages>>;
   /** All that is offered: the same value as `lists`, unless some tools are listed alone. */
@@ -105,7 +109,8 @@ export const buildCatalog = (
     keepFirst(kind, candidatesOf(backends, kind).map(underOwnName)),
   ) as [Kept, Kept];
   const stepTool = stepTools(routed);
-  const { complete, incomplete, mismatched, used: usedTools } = resolveOwnTools(ownTools, stepTool);
+  const { complete, incomplete, used: usedTools } = resolveOwnTools(ownTools, stepTool);
+  let mismatched: readonly MismatchedTool[] | undefined;
   const { shown, own, collisions } = withOwnTools(tools.kept, complete);
   const alone = own.filter(({ isAlone }) => isAlone);
   const [offered, routable] = tablesOf({ shown, routed, own, prompts, resources, templates, backends });
@@ -129,7 +134,7 @@ export const buildCatalog = (
     stepTool,
     usedTools,
     incomplete,
-    mismatched,
+    mismatched: () => (mismatched ??= mismatchedTools(complete, stepTool)),
     lists: alone.length === 0 ? all : Object.freeze({ ...all, tools: pagesOf('tools', [], alone) }),
     all,
     collisions: [

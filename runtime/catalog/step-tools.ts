@@ -59,7 +59,6 @@ export interface ResolvedOwnTools {
   /** With the JSON text that follows from the tools that each uses. */
   readonly complete: readonly OwnTool[];
   readonly incomplete: readonly IncompleteTool[];
-  readonly mismatched: readonly MismatchedTool[];
   /** The tools that each calls, by the name of the tool. */
   readonly used: ReadonlyMap<string, readonly StepTool[]>;
 }
@@ -68,7 +67,6 @@ export interface ResolvedOwnTools {
 export const resolveOwnTools = (ownTools: readonly OwnTool[], find: FindStepTool): ResolvedOwnTools => {
   const complete: OwnTool[] = [];
   const incomplete: IncompleteTool[] = [];
-  const mismatched: MismatchedTool[] = [];
   const used = new Map<string, readonly StepTool[]>();
   for (const tool of ownTools) {
     const { name, uses } = tool;
@@ -79,12 +77,17 @@ export const resolveOwnTools = (ownTools: readonly OwnTool[], find: FindStepTool
       const tools = uses.tools.flatMap((reference) => find(reference) ?? []);
       complete.push({ ...tool, bytes: uses.entry(tools.map(({ target }) => target)) });
       used.set(name, tools);
-      const problems = uses.problems((reference) => find(reference)?.target);
-      if (problems.length > 0) mismatched.push({ name, problems });
     }
   }
-  return { complete, incomplete, mismatched, used };
+  return { complete, incomplete, used };
 };
+
+/** Composite tools whose calls are not what the tools take. It reads the schema of each of these tools. */
+export const mismatchedTools = (complete: readonly OwnTool[], find: FindStepTool): readonly MismatchedTool[] =>
+  complete.flatMap(({ name, uses }) => {
+    const problems = uses?.problems((reference) => find(reference)?.target) ?? [];
+    return problems.length > 0 ? [{ name, problems }] : [];
+  });
 
 /** Whoever may not call one of the tools that a composite tool calls does not see it, and cannot call it. */
 export const withUsedTools = (by: Visibility, used: ResolvedOwnTools['used']): Visibility =>

@@ -1,6 +1,5 @@
 import type { BackendTarget } from '../call/index.ts';
 import { objectIn } from '../json/index.ts';
-import type { ListedItem } from '../mcp/index.ts';
 import { clipped } from '../text.ts';
 import { templateIn } from './expansion.ts';
 import type { WorkflowConfig } from './step.ts';
@@ -29,38 +28,36 @@ export const writtenCalls = ({ steps }: Pick<WorkflowConfig, 'steps'>): readonly
     return [{ step: id, reference, args: all }];
   });
 
-/** Problems of one workflow that are told, and the longest name or value in them: backends write schemas. */
+/** Problems of one workflow that are told, and the longest name in them: backends write schemas. */
 const MOST_PROBLEMS = 5;
 const MAX_TEXT = 64;
 
 /**
- * What the input schemas of the tools say against the arguments of their calls, a line each. Schemas come from
- * backends, so they are read and not compiled: `required`, `additionalProperties`, and `type` and `enum` of arguments
- * that are no templates.
+ * What the input schemas of the tools say against the arguments of their calls, a line each, tool by tool. Schemas come
+ * from backends, so they are read and not compiled: `required`, `additionalProperties`, and `type` and `enum` of
+ * arguments that are no templates. Values of arguments may be secret, and are not told.
  */
 export const argumentProblems = (
   calls: readonly WrittenCall[],
   targetOf: (reference: string) => BackendTarget | undefined,
 ): readonly string[] =>
-  calls
-    .flatMap((call) => {
-      const listed = targetOf(call.reference)?.listed;
-      const problems = listed ? problemsWith(call, schemaOf(listed)) : [];
-      return problems.map((problem) => `step ${JSON.stringify(call.step)}: ${call.reference} ${problem}`);
+  [...Map.groupBy(calls, ({ reference }) => reference)]
+    .flatMap(([reference, of]) => {
+      const listed = targetOf(reference)?.listed;
+      if (!listed) return [];
+      const schema = schemaIn(listed.bytes);
+      return of.flatMap((call) =>
+        problemsWith(call, schema).map((problem) => `step ${JSON.stringify(call.step)}: ${reference} ${problem}`),
+      );
     })
     .slice(0, MOST_PROBLEMS);
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const known = new WeakMap<ListedItem, Fields>();
-
-const schemaOf = (listed: ListedItem): Fields => {
-  const before = known.get(listed);
-  if (before) return before;
-  const schema = objectIn(listed.bytes)?.['inputSchema'];
-  const found = isObjectValue(schema) ? schema : {};
-  known.set(listed, found);
-  return found;
+/** Not kept: read, a schema may take twenty times the memory of its text. */
+const schemaIn = (tool: Buffer): Fields => {
+  const schema = objectIn(tool)?.['inputSchema'];
+  return isObjectValue(schema) ? schema : {};
 };
 
 const problemsWith = ({ args }: WrittenCall, schema: Fields): readonly string[] => {
@@ -84,14 +81,16 @@ const valueProblem = (name: string, value: unknown, schema: unknown): readonly s
   const { type, enum: words } = isObjectValue(schema) ? schema : {};
   const types: readonly unknown[] = Array.isArray(type) ? type : [type];
   if (types.length > 0 && types.every((each) => isOfType(value, each) === false))
-    return [
-      `takes no such argument ${quoted(name)}: ${quoted(value)} is not of type ${clipped(types.join(', '), MAX_TEXT)}`,
-    ];
-  const isListed = !Array.isArray(words) || typeof value === 'object' || words.includes(value);
-  return isListed ? [] : [`takes no such argument ${quoted(name)}: ${quoted(value)} is none of the values allowed`];
+    return [`wants an argument ${quoted(name)} of type ${clipped(types.join(' or '), MAX_TEXT)}`];
+  if (!Array.isArray(words) || typeof value === 'object' || words.includes(value)) return [];
+  const wanted = words.slice(0, MOST_WORDS).map((word) => JSON.stringify(word));
+  return [`wants as argument ${quoted(name)} one of ${clipped(wanted.join(', '), MAX_TEXT)}`];
 };
 
-const quoted = (value: unknown): string => clipped(JSON.stringify(value), MAX_TEXT);
+/** Of an `enum` that are told. */
+const MOST_WORDS = 10;
+
+const quoted = (name: string): string => clipped(JSON.stringify(name), MAX_TEXT);
 
 /** Undefined: there is no such type. */
 const isOfType = (value: unknown, type: unknown): boolean | undefined => {

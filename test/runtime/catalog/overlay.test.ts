@@ -37,6 +37,19 @@ describe('what a caller’s own credential adds', () => {
     assert.match((await list()).toString(), /a_u.*b_x/);
   });
 
+  test('is not held against the calls of composite tools: the shared lists alone are, once', async () => {
+    let checks = 0;
+    const uses = { tools: ['a.t'], entry: () => Buffer.from('{"name":"w"}'), problems: () => [`${(checks += 1)}`] };
+    const ownTools = () => [
+      { name: 'w', target: { kind: 'workflow', workflow: 'w' }, bytes: Buffer.from('{"name":"w"}'), uses } as const,
+    ];
+    const { offer, names } = offerOf(shared, { overlay: () => own('x'), ownTools });
+    assert.deepEqual(await names(user('x')), ['a_t', 'b_x', 'w']);
+    assert.equal(checks, 0);
+    assert.deepEqual(offer.catalog().mismatched(), [{ name: 'w', problems: ['1'] }]);
+    assert.deepEqual(offer.catalog().mismatched(), [{ name: 'w', problems: ['1'] }]);
+  });
+
   test('stays joined for as many callers as their lists leave room', async () => {
     const many = up('a', { resources: Array.from({ length: 60_000 }, (_, place) => `x:${place}`) });
     const overlays = new Map(['x', 'y', 'z'].map((subject) => [subject, own(subject)]));
