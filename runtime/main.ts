@@ -95,7 +95,8 @@ const revokeUser = async (command: RevokeUserCommand): Promise<number> => {
 };
 
 const draw = async ({ config, name, form }: DrawCommand): Promise<number> => {
-  const { exitCode, output, complaints } = drawWorkflow({ text: await readFile(config, 'utf8'), name, form });
+  const file = { name: config, text: await readFile(config, 'utf8') };
+  const { exitCode, output, complaints } = drawWorkflow({ file, name, form });
   process.stdout.write(output);
   process.stderr.write(complaints);
   return exitCode;

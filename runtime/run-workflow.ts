@@ -73,21 +73,22 @@ const prepared = async ({ target, ...command }: RunCommand, deps: RunDeps): Prom
   }
   const file = target.kind === 'file' ? target.file : target.config;
   const written = await read({ file }, file);
-  const found = foundIn(written, file, target.kind === 'named' ? target.name : undefined);
+  const found = foundIn({ name: file, text: written }, target.kind === 'named' ? target.name : undefined);
   const workflow = workflowOf(found, file);
   const params = demandParameters(workflow, text);
   demandAskingSteps(workflow, answers);
   if (command.isDryRun) return () => shown(workflow, params, deps);
   const { config = file } = target;
-  if (config === file && holdsManifests(written))
+  if (config === file && holdsManifests({ name: file, text: written }))
     throw new Error(`${file}: these are manifests, and a run needs a configuration; give one with -c, or --dry-run`);
   const files = await filesWith(config, found, config !== file);
   return async () => runHere({ ...caller, name: workflow.name, files }, deps);
 };
 
 /** The workflow of a file as it is written: the one of this name, or the only one. */
-const foundIn = (text: string, file: string, name: string | undefined): unknown => {
-  const all = workflowsIn(text);
+const foundIn = (written: ConfigFile, name: string | undefined): unknown => {
+  const all = workflowsIn(written);
+  const file = written.name;
   const [only, ...others] = all.map(nameOf);
   if (name === undefined && all.length === 0) throw new Error(`${file}: there is no composite tool in it`);
   if (name === undefined && others.length > 0)
@@ -95,7 +96,7 @@ const foundIn = (text: string, file: string, name: string | undefined): unknown 
       `${file}: it has the composite tools ${[only, ...others].join(', ')}; name one: vmcp workflow run NAME -c ${file}`,
     );
   if (name === undefined) return all[0];
-  const found = workflowNamed(text, name);
+  const found = workflowNamed(written, name);
   if (found.ok) return found.workflow;
   throw new Error(`${file}: ${found.problem}`);
 };

@@ -1,23 +1,44 @@
-import { parseAllDocuments } from 'yaml';
-import { formatPath } from './config/index.ts';
+import { LineCounter, parseAllDocuments } from 'yaml';
+import { type ConfigFile, formatPath, formatProblem, InvalidConfigError } from './config/index.ts';
 import { workflowProblems } from './workflow-checks/index.ts';
 
 /**
- * The workflows of a text as they are written: of a configuration file, or of manifests of VirtualMCPServers and
- * VirtualMCPCompositeToolDefinitions.
+ * The workflows of a file as they are written: of a configuration, or of manifests of VirtualMCPServers and
+ * VirtualMCPCompositeToolDefinitions. Throws InvalidConfigError where it is no YAML: what could be read of it is not
+ * what its author has written.
  */
-export const workflowsIn = (text: string): readonly unknown[] =>
-  parseAllDocuments(text).flatMap((document) => {
-    const value = document.toJS() as unknown;
+export const workflowsIn = (file: ConfigFile): readonly unknown[] =>
+  valuesIn(file).flatMap((value) => {
     const spec = member(value, 'spec');
     if (member(value, 'kind') === 'VirtualMCPCompositeToolDefinition') return [spec];
     const list = member(value, 'compositeTools') ?? member(member(spec, 'config'), 'compositeTools');
     return Array.isArray(list) ? (list as unknown[]) : [];
   });
 
-/** Whether a text holds resources of Kubernetes. */
-export const holdsManifests = (text: string): boolean =>
-  parseAllDocuments(text).some((document) => member(document.toJS(), 'kind') !== undefined);
+/** Whether a file holds resources of Kubernetes. Throws as `workflowsIn`. */
+export const holdsManifests = (file: ConfigFile): boolean =>
+  valuesIn(file).some((value) => member(value, 'kind') !== undefined);
+
+const valuesIn = ({ name: file, text }: ConfigFile): readonly unknown[] => {
+  const lineCounter = new LineCounter();
+  const documents = [...parseAllDocuments(text, { lineCounter, prettyErrors: false })];
+  const problems = documents.flatMap(({ errors }) =>
+    errors.map(({ pos: [offset], message }) => {
+      const { line, col: column } = lineCounter.linePos(offset);
+      const [reason = ''] = message.split('\n', 1);
+      return formatProblem({
+        file,
+        line,
+        column,
+        path: '',
+        reason: `not valid YAML: ${reason}`,
+        remedy: 'correct the YAML here',
+      });
+    }),
+  );
+  if (problems.length > 0) throw new InvalidConfigError(problems);
+  return documents.map((document) => document.toJS() as unknown);
+};
 
 export const nameOf = (workflow: unknown): string | undefined => {
   const name = member(workflow, 'name');
@@ -29,9 +50,9 @@ export type FoundWorkflow =
   /** Says which there are. */
   | { readonly ok: false; readonly problem: string };
 
-/** The workflow of a text that has this name. */
-export const workflowNamed = (text: string, name: string): FoundWorkflow => {
-  const all = workflowsIn(text);
+/** The workflow of a file that has this name. Throws as `workflowsIn`. */
+export const workflowNamed = (file: ConfigFile, name: string): FoundWorkflow => {
+  const all = workflowsIn(file);
   const workflow = all.find((each) => nameOf(each) === name);
   if (workflow !== undefined) return { ok: true, workflow };
   const names = all.flatMap((each) => nameOf(each) ?? []);

@@ -300,6 +300,16 @@ spec: { name: fails, steps: [{ id: other, tool: a.one }] }
       await refused({ kind: 'file', file: definition, config: misspelt }, {}, /misspelt\.yaml:1:\d+: /);
     });
 
+    test('for a file that is no YAML, a dry run included: it names the place', async () => {
+      const twice =
+        'kind: VirtualMCPCompositeToolDefinition\nspec:\n  name: w\n  steps: [{ id: a, tool: a.one }]\n  name: w\n';
+      const file = await write('twice.yaml', twice);
+      await refused({ kind: 'file', file, config }, {}, /twice\.yaml:5:3: not valid YAML: Map keys must be unique/);
+      await refused({ kind: 'file', file, config }, { isDryRun: true }, /twice\.yaml:5:3: /);
+      const open = await write('open.yaml', `${twice.slice(0, -10)}  more: "text\n  other: [1\n`);
+      await refused({ kind: 'file', file: open, config }, {}, /open\.yaml:\d+:\d+: not valid YAML: Missing closing "/);
+    });
+
     test('for manifests without a configuration; a dry run does with them', async () => {
       const file = { kind: 'file', file: definition, config: undefined } as const;
       await refused(file, {}, /these are manifests, and a run needs a configuration; give one with -c, or --dry-run$/);
