@@ -107,7 +107,8 @@ const runOnce = async (command: RunCommand): Promise<number> => {
   const ended = new AbortController();
   void firstSignal().then((signal) => ended.abort(new Error(`ended by ${signal}`)));
   const { stdin, stdout, stderr } = process;
-  const terminal = stdin.isTTY && stderr.isTTY ? openTerminal(stdin, stderr) : undefined;
+  const terminal =
+    stdin.isTTY && stderr.isTTY ? openTerminal({ input: stdin, output: stderr }, ended.signal) : undefined;
   const deps = {
     print: (text: string) => void stdout.write(text),
     tell: (line: string) => void stderr.write(`${line}\n`),

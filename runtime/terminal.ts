@@ -5,8 +5,13 @@ export interface OpenTerminal extends Terminal {
   readonly close: () => void;
 }
 
-/** Questions and answers on these streams, which are opened with the first question. */
-export const openTerminal = (input: NodeJS.ReadableStream, output: NodeJS.WritableStream): OpenTerminal => {
+export interface TerminalStreams {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+}
+
+/** Questions and answers on these streams, opened with the first question; after the signal nobody answers. */
+export const openTerminal = ({ input, output }: TerminalStreams, signal: AbortSignal): OpenTerminal => {
   let opened: { readonly lines: Interface; readonly typed: AsyncIterator<string> } | undefined;
   const open = (): NonNullable<typeof opened> => {
     const lines = createInterface({ input, output });
@@ -15,9 +20,12 @@ export const openTerminal = (input: NodeJS.ReadableStream, output: NodeJS.Writab
     // Keeps what is typed before it is asked for.
     return { lines, typed: lines[Symbol.asyncIterator]() };
   };
+  const close = (): void => opened?.lines.close();
+  signal.addEventListener('abort', close, { once: true });
   return {
     show: (line) => void output.write(`${line}\n`),
     ask: async (prompt) => {
+      if (signal.aborted) return undefined;
       opened ??= open();
       const { lines, typed } = opened;
       lines.setPrompt(prompt);
@@ -25,6 +33,6 @@ export const openTerminal = (input: NodeJS.ReadableStream, output: NodeJS.Writab
       const { value, done } = await typed.next();
       return done === true ? undefined : value;
     },
-    close: () => opened?.lines.close(),
+    close,
   };
 };
