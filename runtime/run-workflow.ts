@@ -6,7 +6,7 @@ import { printable } from './text.ts';
 import { VERSION } from './version.ts';
 import { checkedParameters, dryRun, dryRunReport, type WorkflowConfig } from './workflow/index.ts';
 import {
-  answererOf,
+  answering,
   callWorkflow,
   type GivenAnswers,
   readAnswers,
@@ -37,7 +37,8 @@ export interface RunDeps {
 type ExitCode = 0 | 1 | 2;
 
 /** `vmcp workflow run`. Never throws. */
-export const runWorkflow = async (command: RunCommand, deps: RunDeps): Promise<ExitCode> => {
+export const runWorkflow = async (command: RunCommand, given: RunDeps): Promise<ExitCode> => {
+  const deps = printing(given);
   const work = await prepared(command, deps).catch((error: unknown) => complained(error, deps));
   if (!work) return 2;
   try {
@@ -47,6 +48,16 @@ export const runWorkflow = async (command: RunCommand, deps: RunDeps): Promise<E
     return 1;
   }
 };
+
+/** Texts of servers and files are in many lines; none of them reaches the terminal with control characters. */
+const printing = ({ tell, terminal, ...deps }: RunDeps): RunDeps => ({
+  ...deps,
+  tell: (line) => tell(printable(line)),
+  terminal: terminal && {
+    show: (line) => terminal.show(printable(line)),
+    ask: (prompt) => terminal.ask(printable(prompt)),
+  },
+});
 
 const complained = (error: unknown, { tell }: RunDeps): undefined => {
   const lines = error instanceof InvalidConfigError ? error.problems : [wordsOf(error)];
@@ -154,21 +165,23 @@ interface Called {
   readonly answers: GivenAnswers;
 }
 
-const called = (
+const called = async (
   { name, url, token, params, answers }: Called,
   { signal, tell, terminal }: RunDeps,
-): Promise<WorkflowOutcome> =>
-  callWorkflow(
-    { server: { url, token, version: VERSION }, name, params },
-    { signal, tell, answer: answererOf(answers, terminal) },
-  );
+): Promise<WorkflowOutcome> => {
+  const { answer, unused } = answering(answers, terminal);
+  const server = { url, token, version: VERSION };
+  const outcome = await callWorkflow({ server, name, params }, { signal, tell, answer });
+  for (const step of unused()) tell(`--answer ${step}=…: no step of this id has asked`);
+  return outcome;
+};
 
 const told = (name: string, outcome: WorkflowOutcome, { print, tell }: RunDeps): ExitCode => {
   if (outcome.kind === 'completed') {
     print(`${outcome.result}\n`);
     return 0;
   }
-  for (const line of outcome.message.split('\n')) tell(`${name}: ${printable(line)}`);
+  for (const line of outcome.message.split('\n')) tell(`${name}: ${line}`);
   return 1;
 };
 

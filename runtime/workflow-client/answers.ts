@@ -29,12 +29,31 @@ const answerIn = (step: string, value: string): Answer => {
   return { action: 'accept', content };
 };
 
-/** Answers from the command line; what they lack is asked at the terminal, where there is one. */
-export const answererOf =
-  (given: GivenAnswers, terminal: Terminal | undefined): Answerer =>
-  async (step, question) => {
-    const answer = given.get(step) ?? (terminal && (await asked({ step, question }, terminal)));
-    if (answer) return answer;
-    const words = terminal ? 'it was not answered' : `there is no terminal to answer at; give --answer '${step}={…}'`;
+export interface Answering {
+  readonly answer: Answerer;
+  /** Steps whose answers from the command line were not asked for. */
+  readonly unused: () => readonly string[];
+}
+
+/**
+ * Answers from the command line, each once: a step that asks again has not taken it. What they lack is asked at the
+ * terminal, where there is one.
+ */
+export const answering = (given: GivenAnswers, terminal: Terminal | undefined): Answering => {
+  const used = new Set<string>();
+  const answer: Answerer = async (step, question) => {
+    const isRefused = used.has(step);
+    used.add(step);
+    const known = isRefused ? undefined : given.get(step);
+    if (known) return known;
+    const refused = isRefused && given.has(step) ? `the answer to step ${JSON.stringify(step)} was refused` : undefined;
+    if (refused !== undefined) terminal?.show(refused);
+    const typed = terminal && (await asked({ step, question }, terminal));
+    if (typed) return typed;
+    const words = terminal
+      ? 'it was not answered'
+      : (refused ?? `there is no terminal to answer at; give --answer '${step}={…}'`);
     throw new Error(`step ${JSON.stringify(step)} asks ${JSON.stringify(question.message)}, and ${words}`);
   };
+  return { answer, unused: () => [...given.keys()].filter((step) => !used.has(step)) };
+};

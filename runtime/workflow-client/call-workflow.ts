@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isObject, isText, memberAt, objectIn, skipSpace, withoutMembers } from '../json/index.ts';
 import type { Answerer } from './answers.ts';
 import { type HttpAnswer, type McpServer, requestTool, type ToolRequest } from './mcp-request.ts';
-import { printable } from '../text.ts';
+import { clipped } from '../text.ts';
 
 export interface WorkflowCall {
   readonly server: McpServer;
@@ -19,10 +19,10 @@ export interface CallDeps {
   readonly answer: Answerer;
 }
 
-/** `result`: JSON text. `code`: of a JSON-RPC error. */
+/** `result`: JSON text. */
 export type WorkflowOutcome =
   | { readonly kind: 'completed'; readonly result: string }
-  | { readonly kind: 'failed'; readonly message: string; readonly code?: number };
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** Questions are asked one round after another; a tool of a workflow might ask for ever. */
 const MOST_ROUNDS = 100;
@@ -58,7 +58,7 @@ const progressSchema = z.object({
 });
 
 const progressLine = ({ progress, total, message = '' }: z.infer<typeof progressSchema>['params']): string =>
-  `[${progress}${total === undefined ? '' : `/${total}`}] ${printable(message)}`;
+  `[${progress}${total === undefined ? '' : `/${total}`}] ${message}`;
 
 const askedSchema = z.object({
   result: z.object({
@@ -69,6 +69,7 @@ const askedSchema = z.object({
       z.object({
         method: z.literal('elicitation/create'),
         params: z.object({
+          mode: z.literal('form').optional(),
           message: z.string(),
           requestedSchema: z.record(z.string(), z.unknown()),
         }),
@@ -85,7 +86,12 @@ const answerSchema = z.union([
     error: z.object({ code: z.number(), message: z.string() }),
   }),
   z.object({
-    result: z.object({ isError: z.boolean().optional(), content: z.array(z.unknown()).optional() }),
+    result: z.object({
+      resultType: z.unknown().optional(),
+      isError: z.boolean().optional(),
+      content: z.array(z.unknown()).optional(),
+      inputRequests: z.unknown().optional(),
+    }),
   }),
 ]);
 
@@ -93,12 +99,38 @@ const outcomeOf = ({ status, body }: HttpAnswer): WorkflowOutcome => {
   if (status === 401) return failed('the server asks for a token of its user: --token-file FILE, or VMCP_TOKEN');
   const { data } = answerSchema.safeParse(objectIn(body));
   if (!data) return failed(`the server gives no answer of MCP: HTTP ${status}; is its URL that of the endpoint?`);
-  if ('error' in data) return { ...failed(data.error.message), code: data.error.code };
+  if ('error' in data) return failed(data.error.message);
+  const { resultType } = data.result;
+  if (resultType !== undefined && resultType !== 'complete') return failed(unfinished(data.result));
   if (data.result.isError) return failed(textsIn(data.result.content).join('\n') || 'it reports an error');
   return { kind: 'completed', result: resultText(body) };
 };
 
 const failed = (message: string): WorkflowOutcome & { kind: 'failed' } => ({ kind: 'failed', message });
+
+/** A result of another type than `complete` is none yet (MCP 2026-07-28 "Result"). */
+const unfinished = ({ resultType, inputRequests }: Readonly<Record<string, unknown>>): string => {
+  const { data: wanted = {} } = wantedSchema.safeParse(inputRequests);
+  const asked = Object.entries(wanted).map(([key, { method, params = {} }]) => {
+    const words = [params.mode && `of mode ${params.mode}`, params.message, params.url].filter((word) => word);
+    return `${JSON.stringify(key)} is ${[method, ...words].join(' ')}`;
+  });
+  const what = asked.length === 0 ? 'nothing that it names' : asked.slice(0, MOST_WANTED).join(', ');
+  return `it is not done (${clipped(JSON.stringify(resultType))}), and this command cannot answer it: it asks for ${clipped(what, MAX_WANTED)}`;
+};
+
+const MOST_WANTED = 5;
+const MAX_WANTED = 1_000;
+
+const wantedSchema = z.record(
+  z.string(),
+  z.object({
+    method: z.string(),
+    params: z
+      .object({ mode: z.string().optional(), message: z.string().optional(), url: z.string().optional() })
+      .optional(),
+  }),
+);
 
 const textSchema = z.object({ type: z.literal('text'), text: z.string() });
 

@@ -3,6 +3,6 @@
  * ends, and answers to what the workflow asks, from flags or a terminal. Start at `call-workflow.ts`.
  */
 
-export { type Answerer, answererOf, type GivenAnswers, readAnswers } from './answers.ts';
+export { answering, type GivenAnswers, readAnswers } from './answers.ts';
 export { callWorkflow, type WorkflowCall, type WorkflowOutcome } from './call-workflow.ts';
 export type { Terminal } from './prompts.ts';

@@ -1,5 +1,3 @@
-import { printable } from '../text.ts';
-
 /** Somebody who can be asked. */
 export interface Terminal {
   readonly show: (line: string) => void;
@@ -29,7 +27,7 @@ export const asked = async (
   { step, question: { message, requestedSchema } }: StepQuestion,
   terminal: Terminal,
 ): Promise<Answer | undefined> => {
-  terminal.show(`step ${JSON.stringify(step)} asks: ${printable(message)}`);
+  terminal.show(`step ${JSON.stringify(step)} asks: ${message}`);
   const action = await actionAt(terminal);
   if (action === undefined || action !== 'accept') return action && { action };
   const content: Record<string, unknown> = {};
@@ -107,7 +105,7 @@ const promptOf = (field: Field): string => {
   const { name, isRequired, preset, description } = field;
   const words = [wanted(field), ...(isRequired ? ['required'] : []), ...(description === '' ? [] : [description])];
   const before = preset === undefined ? '' : ` [${JSON.stringify(preset)}]`;
-  return printable(`  ${name} (${words.join(', ')})${before}: `);
+  return `  ${name} (${words.join(', ')})${before}: `;
 };
 
 const wanted = ({ type, choices }: Field): string =>
