@@ -17,7 +17,9 @@ export const dryRunReport = (
     `${name} ${jsonText(params)}`,
     ...waves.flatMap(([wave, of]) => [`wave ${wave}`, ...of.flatMap(stepLines)]),
     ...(output ? ['output', ...output.map((text) => `  ${textLine(text)}`)] : ['output: what the last step gives']),
-    ...(failure ? [`fails at step ${failure.step}: ${printable(failure.reason)}`] : []),
+    ...(failure
+      ? [printable(`fails at ${failure.step === undefined ? 'its output' : `step ${failure.step}`}: ${failure.reason}`)]
+      : []),
   ];
   return `${lines.join('\n')}\n`;
 };
@@ -46,7 +48,7 @@ const textLine = (text: ShownText): string => {
   if (kind === 'failing') return `${printable(label)} = ${written} (fails: ${printable(text.reason)})`;
   const value = jsonText(text.value);
   // A reader of a condition wants to see what is decided by it.
-  return /\bcondition$/.test(label) ? `${label} = ${written} → ${value}` : `${printable(label)} = ${value}`;
+  return `${printable(label)} = ${text.isCondition ? `${written} → ` : ''}${value}`;
 };
 
 const jsonText = (value: unknown): string => clipped(printable(JSON.stringify(value)), MAX_TEXT);

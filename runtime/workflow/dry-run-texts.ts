@@ -10,7 +10,12 @@ import { parsed } from './values.ts';
 
 /** A text of a workflow as a run would have it, as far as that is known before. */
 export type ShownText = { readonly label: string } & (
-  | { readonly kind: 'known'; readonly value: unknown; readonly template: string | undefined }
+  | {
+      readonly kind: 'known';
+      readonly value: unknown;
+      readonly template: string | undefined;
+      readonly isCondition?: true;
+    }
   /** `needs`: what it waits for, in words. */
   | { readonly kind: 'open'; readonly template: string; readonly needs: readonly string[] }
   | { readonly kind: 'failing'; readonly template: string; readonly reason: string }
@@ -86,7 +91,7 @@ export const shownCondition = (
   const text = shown(label, parseTemplate(written), deps);
   if (text.kind !== 'known') return { text, holds: undefined };
   try {
-    return { text, holds: isTrue(String(text.value)) };
+    return { text: { ...text, isCondition: true }, holds: isTrue(String(text.value)) };
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     return { text: { label, kind: 'failing', template: written, reason: error.message }, holds: undefined };

@@ -1,8 +1,10 @@
 import { nextTurn } from '../process/index.ts';
 import { parseTemplate } from '../templates/index.ts';
-import { dryRunData } from './dry-run-data.ts';
+import { dryRunData, NotYetKnown } from './dry-run-data.ts';
 import { shown, SHOWN_BY_TYPE, shownCondition, type ShowDeps, type ShownText } from './dry-run-texts.ts';
 import { expander } from './expansion.ts';
+import { StepFailure } from './failure.ts';
+import { planOutput } from './output.ts';
 import { planWorkflows, type PlannedStep } from './plan.ts';
 import type { StepResult } from './results.ts';
 import type { StepConfig, WorkflowConfig } from './step.ts';
@@ -13,8 +15,8 @@ export interface DryRun {
   readonly steps: readonly DryStep[];
   /** Of the result; undefined: that of the last step. */
   readonly output: readonly ShownText[] | undefined;
-  /** The first step that is known to fail and to end the workflow, if it is reached. */
-  readonly failure: { readonly step: string; readonly reason: string } | undefined;
+  /** The first step that is known to fail and to end the workflow, if it is reached; without a step: the output. */
+  readonly failure: { readonly step: string | undefined; readonly reason: string } | undefined;
 }
 
 export interface DryStep {
@@ -68,7 +70,7 @@ export const dryRun = async (
   return {
     steps,
     output: config.output && shownOutput(config.output.properties, deps),
-    failure: failureIn(steps, planned),
+    failure: failureIn(steps, planned) ?? (config.output && outputFailure(config.output, deps)),
   };
 };
 
@@ -98,7 +100,22 @@ const failureIn = (steps: readonly DryStep[], planned: readonly PlannedStep[]): 
   return failing && { step: failing.id, reason: failing.reason ?? '' };
 };
 
-type Properties = NonNullable<WorkflowConfig['output']>['properties'];
+type Output = NonNullable<WorkflowConfig['output']>;
+type Properties = Output['properties'];
+
+/** A required property that has no value, whatever the steps give that are still to run. */
+const outputFailure = ({ properties, required = [] }: Output, { expand, data }: ShowDeps): DryRun['failure'] => {
+  for (const name of required) {
+    const own = Object.entries(properties).filter(([each]) => each === name);
+    try {
+      planOutput({ properties: Object.fromEntries(own), required: [name] }).make(expand, data);
+    } catch (error) {
+      if (error instanceof StepFailure) return { step: undefined, reason: error.message };
+      if (!(error instanceof NotYetKnown)) throw error;
+    }
+  }
+  return undefined;
+};
 
 const shownOutput = (properties: Properties, deps: ShowDeps, prefix = ''): readonly ShownText[] =>
   Object.entries(properties).flatMap(([name, { value, properties: nested = {} }]) => {

@@ -104,6 +104,37 @@ steps:
     assert.equal(steps[1]?.texts[0]?.kind === 'known' && steps[1].texts[0].value, 'failed');
   });
 
+  test('a required output is sure to fail without a value of its type and a default; not where a step may give it', async () => {
+    const output = (property: string, required = '[o]'): string =>
+      `steps: [{ id: a, tool: t.u }]\noutput: { properties: { o: ${property} }, required: ${required} }`;
+    const failure = { step: undefined, reason: 'there is no value for "o"' };
+    const value = "value: '{{.params.x}}'";
+    assert.deepEqual((await run(output(`{ type: string, ${value} }`))).failure, failure);
+    assert.deepEqual((await run(output(`{ type: integer, ${value} }`), { x: 'no number' })).failure, failure);
+    assert.match(
+      await report(output(`{ type: string, ${value} }`)),
+      /\nfails at its output: there is no value for "o"\n$/,
+    );
+    for (const [property, params, required] of [
+      [`{ type: integer, ${value} }`, { x: 7 }, '[o]'],
+      [`{ type: integer, ${value}, default: 7 }`, { x: 'no number' }, '[o]'],
+      [`{ type: string, ${value} }`, {}, '[]'],
+      [`{ type: string, value: '{{.steps.a.output.x}}' }`, {}, '[o]'],
+      [`{ type: object, ${value}, properties: { i: { type: string, ${value} } } }`, {}, '[o]'],
+    ] as const)
+      assert.equal((await run(output(property, required), params)).failure, undefined, property);
+  });
+
+  test('an argument or output that is named as a condition is shown as what it is', async () => {
+    const text = `
+steps: [{ id: a, tool: t.u, condition: '{{.params.x}}', arguments: { condition: '{{.params.x}}', "the\\e[2J condition": 7 } }]
+output: { properties: { condition: { type: string, value: '{{.params.x}}' } } }
+`;
+    const shown = await report(text, { x: 'true' });
+    assert.match(shown, /\n    condition = \{\{\.params\.x\}\} → "true"\n    arguments\.condition = "true"\n/);
+    assert.match(shown, /\n    arguments\.the \[2J condition = 7\noutput\n  condition = "true"\n$/);
+  });
+
   test('a condition that gives no truth value fails its step', async () => {
     const { failure } = await run(`steps: [{ id: a, tool: t.u, condition: '{{.params.x}}' }]`, { x: 'perhaps' });
     assert.deepEqual(failure, { step: 'a', reason: 'its condition gives neither true nor false' });
