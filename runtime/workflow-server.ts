@@ -47,7 +47,10 @@ const apart = (audit: unknown): unknown => {
 
 const STOP_AT_ONCE = { servingMs: 0, callsMs: 0, farewellMs: 1_000 };
 
-/** Starts a server on free ports of this machine, which no other one reaches, and which stops at once. */
+/**
+ * Starts a server that stops at once, on free ports of the loopback address: no other machine reaches them, but each
+ * program of this one does while the server runs, and its own checks of callers apply.
+ */
 export const startServer = (files: readonly ConfigFile[], log: Log): Promise<Running> =>
   start({ files, port: 0, managementPort: 0, stopTimes: STOP_AT_ONCE }, { log });
 
