@@ -16,7 +16,6 @@ export const RETRY_SECONDS = 10;
 export interface FetchedClient {
   readonly client: PublishedClient;
   readonly freshSeconds: number;
-  readonly bytes: number;
 }
 
 /** Fetches the document at this URL, and its keys. Throws ClientError. */
@@ -34,17 +33,16 @@ const fetched = async (url: string, fetch: GuardedFetch, now: number): Promise<F
   if (typeof client === 'string' && jsonIn(response.body) === undefined) throw unreadable(client);
   if (typeof client === 'string') throw refused(client);
   const freshSeconds = within(cacheLifetimeSeconds(response.headers, now), MOST_FRESH_SECONDS);
-  const bytes = response.body.length;
-  if (client.jwksUri === undefined) return { client, freshSeconds, bytes };
+  if (client.jwksUri === undefined) return { client, freshSeconds };
   const keys = await jsonAt(client.jwksUri, fetch, 'key set');
   const value = jsonIn(keys.body);
   const jwks = keySetIn(value);
-  if (!jwks) throw (value === undefined ? unreadable : refused)('its jwks_uri leads to no JSON Web Key Set');
+  if (!jwks)
+    throw (value === undefined ? unreadable : refused)('its jwks_uri leads to no JSON Web Key Set of public keys');
   const freshKeysSeconds = within(cacheLifetimeSeconds(keys.headers, now), MOST_FRESH_KEYS_SECONDS);
   return {
     client: { ...client, jwks, jwksUri: undefined },
     freshSeconds: Math.min(freshSeconds, freshKeysSeconds),
-    bytes: bytes + keys.body.length,
   };
 };
 

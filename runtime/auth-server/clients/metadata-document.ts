@@ -56,10 +56,22 @@ const withKeys = (read: Registration, jwks: unknown, jwksUri: string | undefined
   if ((jwks === undefined) === (jwksUri === undefined)) return 'private_key_jwt needs either jwks or jwks_uri';
   if (jwksUri !== undefined) return { ...read, jwks: undefined, jwksUri };
   const keys = keySetIn(jwks);
-  return keys ? { ...read, jwks: keys, jwksUri: undefined } : 'its jwks is no JSON Web Key Set';
+  return keys ? { ...read, jwks: keys, jwksUri: undefined } : 'its jwks is no JSON Web Key Set of public keys';
 };
 
-const keySetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).min(1).max(32) });
+const text = z.string().optional();
+const operations = z.array(z.string()).max(16).optional();
+const secret = z.never().optional();
+
+/** What is kept of a public key (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2); `pub` is of ML-DSA. */
+const PUBLIC = { use: text, key_ops: operations, alg: text, kid: text, crv: text, x: text, y: text, n: text, e: text };
+
+/** Parts of private and shared keys (RFC 7518 §6.2.2, §6.3.2, §6.4.1): a key that shows one proves nothing any more. */
+const SECRET = { d: secret, p: secret, q: secret, dp: secret, dq: secret, qi: secret, oth: secret, k: secret };
+
+const keySchema = z.object({ kty: z.string(), ...PUBLIC, pub: text, ...SECRET, priv: secret });
+
+const keySetSchema = z.object({ keys: z.array(keySchema).min(1).max(32) });
 
 /** Undefined: not a JSON Web Key Set that is taken. */
 export const keySetIn = (value: unknown): Jwks | undefined => keySetSchema.safeParse(value).data;

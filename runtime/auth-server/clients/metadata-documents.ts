@@ -2,6 +2,7 @@ import { type GuardedFetch, networkOf } from '../../http/index.ts';
 import { type Clock, lruCache, type LruBounds, type LruCache } from '../../process/index.ts';
 import { ClientError } from './client-error.ts';
 import { fetchClient, MOST_FRESH_SECONDS, RETRY_SECONDS, unavailable, Unreadable } from './fetch-client.ts';
+import { keptClient } from './kept-client.ts';
 import type { PublishedClient } from './metadata-document.ts';
 
 export interface MetadataDocumentDeps {
@@ -107,7 +108,8 @@ export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients 
       if (running) return running;
       if (!hasRoom(shelf, shelf === inUse ? undefined : networkOf(address)))
         return stillUsable(old, unavailable(), now);
-      const started = begin(url, shelf, address);
+      // A copy: the id may be a slice of a whole query, which would live as long as what is remembered by it.
+      const started = begin(structuredClone(url), shelf, address);
       underWay.set(url, started);
       return started;
     },
@@ -129,7 +131,8 @@ const hasRoom = ({ fetching }: Shelf, network: string | undefined): boolean =>
 
 const fetchAnew = async (url: string, shelf: () => Shelf, clock: Pick<Clock, 'now'>): Promise<PublishedClient> => {
   try {
-    const { client, freshSeconds, bytes } = await fetchClient(url, shelf().fetch, clock.now());
+    const { client: read, freshSeconds } = await fetchClient(url, shelf().fetch, clock.now());
+    const { client, bytes } = keptClient(read);
     const now = clock.now();
     const { known, failed } = shelf();
     known.set(url, { client, bytes, fetchedAt: now, freshUntil: now + freshSeconds * 1000 }, bytes + url.length);

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { AdapterPayload } from 'oidc-provider';
+import { DOCUMENT_BOUNDS, metadataDocuments } from '../../../runtime/auth-server/clients/metadata-documents.ts';
 import { records } from '../../../runtime/auth-server/grants/records.ts';
 import type { Sealer } from '../../../runtime/auth-server/grants/sealed.ts';
 import { HEAD_BYTES } from '../../../runtime/auth-server/keys/sealing-keys.ts';
@@ -11,6 +14,7 @@ import { Logins } from '../../../runtime/auth-server/login/logins.ts';
 import { LOGIN_MS } from '../../../runtime/auth-server/provider/provider.ts';
 import { GRANTS } from '../../../runtime/auth-server/store-prefixes.ts';
 import { SEAL_BYTES } from '../../../runtime/process/index.ts';
+import type { GuardedFetch } from '../../../runtime/http/guarded-fetch.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { prefixed } from '../../../runtime/store/prefixed.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
@@ -98,3 +102,54 @@ test('the figure is the documented one', async () => {
   const page = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8');
   assert.match(page, new RegExp(`\\| ${OF_STRANGERS.bytes / MIB} MiB of 256 MiB`));
 });
+
+/** So much of the heap is in use, garbage aside. */
+const heapInUse = (): number => {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  assert.ok(typeof collect === 'function');
+  for (let times = 0; times < 3; times += 1) collect();
+  return process.memoryUsage().heapUsed;
+};
+
+const many = <T>(count: number, of: (n: number) => T): readonly T[] => Array.from({ length: count }, (_, n) => of(n));
+const withKeys = (keys: readonly object[]): object => ({
+  token_endpoint_auth_method: 'private_key_jwt',
+  jwks: { keys },
+});
+
+/** Documents of clients, each of which might take more of the heap than its text is long. */
+const DOCUMENTS: readonly (readonly [what: string, more: object])[] = [
+  ['nothing but a long URL', {}],
+  ['a key with a member that is a list of objects', withKeys([{ kty: 'RSA', x: many(4_000, () => ({})) }])],
+  ['a key with a member that nobody reads', withKeys([{ kty: 'RSA', more: many(4_000, () => ({})) }])],
+  ['small keys', withKeys(many(32, (n) => ({ kty: `k${n}`, kid: `i${n}`, x: `x${n}`, y: `y${n}`, n: `n${n}` })))],
+  ['a key id of wide characters', withKeys([{ kty: 'RSA', kid: `ĸ${'x'.repeat(60_000)}` }])],
+  ['one scope again and again', { scope: 'a-scope-of-some-length '.repeat(2_500) }],
+  ['many scopes', { scope: many(256, (n) => `s${n}`).join(' ') }],
+  ['many short redirect URIs', { redirect_uris: many(62, (n) => `a:/${n}`) }],
+  ['a redirect URI that is refused', { redirect_uris: ['x'.repeat(60_000)] }],
+];
+
+for (const [what, more] of DOCUMENTS) {
+  test(`documents that strangers name take no more of the heap than there is room for them: ${what}`, async () => {
+    const document = { redirect_uris: ['https://a.example/'], token_endpoint_auth_method: 'none', ...more };
+    const fetch: GuardedFetch = async ({ url }) => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify({ client_id: url, ...document })),
+    });
+    const clients = metadataDocuments({ fetch, fetchInUse: fetch, clock: frozenClock(), waitMs: async () => 0 });
+    /** A part of a longer text, as it is of a request. */
+    const urlOf = (n: number): string => `https://a-${n}.example/`.padEnd(12_000, 'x').slice(0, 1_000);
+    const find = async (n: number): Promise<unknown> =>
+      clients.find(urlOf(n), '192.0.2.1').catch((refusal: unknown) => refusal);
+    await find(0);
+    const before = heapInUse();
+    for (let n = 1; n <= DOCUMENT_BOUNDS.others.count; n += 1) await find(n);
+    const kept = heapInUse() - before;
+    // Compiled code and the test itself take part of the heap, too.
+    assert.ok(kept < DOCUMENT_BOUNDS.others.bytes + MIB, `${(kept / MIB).toFixed(1)} MiB`);
+    await find(0);
+  });
+}

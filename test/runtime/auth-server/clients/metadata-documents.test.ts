@@ -16,6 +16,8 @@ import { type PlainServer, startPlainServer, writes } from '../../../fixtures/pl
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+const withKeys = (keys: unknown): object => ({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys } });
+
 describe('metadata documents, over TLS', { skip: noCertificates }, () => {
   let certificates: TestCertificates;
   let server: PlainServer;
@@ -102,7 +104,10 @@ describe('metadata documents, over TLS', { skip: noCertificates }, () => {
     ['has no redirect URIs', { redirect_uris: [] }, /at least one/],
     ['has a redirect URI that is not allowed', { redirect_uris: ['javascript:x'] }, /javascript/],
     ['asks for keys and has none', { token_endpoint_auth_method: 'private_key_jwt' }, /jwks/],
-    ['has keys that are none', { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: 'k' } }, /Key Set/],
+    ['has keys that are none', withKeys('k'), /Key Set/],
+    ['has a key with a member that is no text', withKeys([{ kty: 'RSA', n: [], e: 'AQAB' }]), /Key Set/],
+    ['publishes a private key', withKeys([{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'd' }]), /public keys/],
+    ['publishes a shared key', withKeys([{ kty: 'oct', k: 'k' }]), /public keys/],
     ['is a list', '[]', /no JSON object/],
     ['is no JSON', '<html>', /no JSON object/],
     ['is empty', '', /no JSON object/],
@@ -116,6 +121,12 @@ describe('metadata documents, over TLS', { skip: noCertificates }, () => {
       assert.match(description, reason);
     });
   }
+
+  test('of a key, the members of public keys are kept, and no others', async () => {
+    const key = { kty: 'RSA', use: 'sig', key_ops: ['verify'], alg: 'RS256', kid: '1', n: 'n', e: 'AQAB' };
+    publish(withKeys([{ ...key, x5c: ['certificate'], more: [{}, {}] }]));
+    assert.deepEqual((await find(url)).jwks, { keys: [key] });
+  });
 
   test('a document is refused that names its URL in another spelling', async () => {
     publish({ client_id: url.replace('https://', 'HTTPS://') });
