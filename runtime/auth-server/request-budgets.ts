@@ -2,7 +2,7 @@ import { networkOf } from '../http/index.ts';
 import type { Clock } from '../process/index.ts';
 import { localBuckets } from '../store/index.ts';
 
-/** What is counted for each client address; `document`: fetches of documents of clients that nobody uses yet. */
+/** What is counted for each client address; `document`: requests for what clients publish that nobody uses yet. */
 export type Budgeted = 'register' | 'authorize' | 'login' | 'token' | 'document';
 
 /** Requests of one address; many users may be behind one, and clients of a cloud service all are. */

@@ -66,7 +66,8 @@ export const fetchPolicies = {
     maxBodyBytes: 64 * 1024,
     maxHeadBytes: 16 * 1024,
     origins: 64,
-    connections: 2,
+    // None waits for another one's connection, which a slow answer keeps for the whole timeout.
+    connections: 8,
     requests: 8,
   },
 } as const satisfies Readonly<Record<string, FetchPolicy>>;

@@ -84,15 +84,16 @@ const refused = (reason: string): ClientError =>
 
 const unreadable = (reason: string, isMissing?: boolean): Unreadable => new Unreadable(refused(reason), isMissing);
 
+/** Bounds of this server keep it from asking, which is no failure of the server that has the document. */
+export class NotAsked extends Unreadable {}
+
+export const notAsked = (retryAfterSeconds = RETRY_SECONDS): NotAsked => new NotAsked(awayFor(retryAfterSeconds));
+
 /** What passes by itself. */
-export const unavailable = (retryAfterSeconds = RETRY_SECONDS): Unreadable =>
-  new Unreadable(
-    new ClientError(
-      503,
-      "the client's metadata document cannot be fetched at the moment; try again",
-      retryAfterSeconds,
-    ),
-  );
+const unavailable = (): Unreadable => new Unreadable(awayFor(RETRY_SECONDS));
+
+const awayFor = (retryAfterSeconds: number): ClientError =>
+  new ClientError(503, "the client's metadata document cannot be fetched at the moment; try again", retryAfterSeconds);
 
 /** Reasons of the guarded client that lie with the document's author, and not with the moment. */
 const AUTHORS_FAULT: ReadonlySet<FetchError['reason']> = new Set([
@@ -107,5 +108,6 @@ const AUTHORS_FAULT: ReadonlySet<FetchError['reason']> = new Set([
 const asClientError = (thrown: unknown): ClientError => {
   if (thrown instanceof ClientError) return thrown;
   if (!(thrown instanceof FetchError)) throw thrown;
+  if (thrown.reason === 'busy') return notAsked();
   return AUTHORS_FAULT.has(thrown.reason) ? unreadable(thrown.message) : unavailable();
 };

@@ -1,18 +1,16 @@
 import { type GuardedFetch, networkOf } from '../../http/index.ts';
 import { type Clock, lruCache, type LruBounds, type LruCache } from '../../process/index.ts';
 import { ClientError } from './client-error.ts';
-import { fetchClient, MOST_FRESH_SECONDS, RETRY_SECONDS, unavailable, Unreadable } from './fetch-client.ts';
+import { fetchClient, MOST_FRESH_SECONDS, NotAsked, notAsked, RETRY_SECONDS, Unreadable } from './fetch-client.ts';
 import { keptClient } from './kept-client.ts';
 import type { PublishedClient } from './metadata-document.ts';
+import { strangerFetch, type StrangerFetchDeps } from './stranger-fetch.ts';
 
-export interface MetadataDocumentDeps {
-  /** Under the policy for what strangers name (docs/decisions.md "Addresses that may be fetched"). */
-  readonly fetch: GuardedFetch;
+/** `fetch`: under the policy for what strangers name (docs/decisions.md "Addresses that may be fetched"). */
+export interface MetadataDocumentDeps extends StrangerFetchDeps {
   /** The same for documents of clients in use, with connections of its own. */
   readonly fetchInUse: GuardedFetch;
   readonly clock: Pick<Clock, 'now'>;
-  /** Counts a fetch for this address. Milliseconds until it may cause another one; 0: it may now. */
-  readonly waitMs: (address: string | undefined) => Promise<number>;
 }
 
 /** Clients that publish a metadata document. */
@@ -60,15 +58,15 @@ interface Failed {
 
 /** What is remembered of one sort of clients, and what is fetched for them. */
 interface Shelf {
-  readonly fetch: GuardedFetch;
+  readonly fetchFor: (address: string | undefined) => GuardedFetch;
   readonly known: LruCache<Known>;
   readonly failed: LruCache<Failed>;
   /** Networks for which documents are being fetched, one entry for each fetch. */
   readonly fetching: string[];
 }
 
-const shelfOf = (fetch: GuardedFetch, bounds: LruBounds): Shelf => ({
-  fetch,
+const shelfOf = (fetchFor: Shelf['fetchFor'], bounds: LruBounds): Shelf => ({
+  fetchFor,
   known: lruCache(bounds),
   failed: lruCache(bounds),
   fetching: [],
@@ -76,9 +74,9 @@ const shelfOf = (fetch: GuardedFetch, bounds: LruBounds): Shelf => ({
 
 /** Documents by their URLs, bounded; each is fetched once at a time, whoever asks. */
 export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients => {
-  const { clock, waitMs } = deps;
-  const inUse = shelfOf(deps.fetchInUse, DOCUMENT_BOUNDS.inUse);
-  const others = shelfOf(deps.fetch, DOCUMENT_BOUNDS.others);
+  const { clock } = deps;
+  const inUse = shelfOf(() => deps.fetchInUse, DOCUMENT_BOUNDS.inUse);
+  const others = shelfOf(strangerFetch(deps), DOCUMENT_BOUNDS.others);
   const underWay = new Map<string, Promise<PublishedClient>>();
   const shelfWith = (url: string): Shelf => (inUse.known.get(url) ? inUse : others);
 
@@ -86,10 +84,9 @@ export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients 
     const network = networkOf(address);
     shelf.fetching.push(network);
     try {
-      const wait = shelf === others ? await waitMs(address) : 0;
-      if (wait > 0) return stillUsable(shelf.known.get(url), unavailable(Math.ceil(wait / 1000)), clock.now());
+      const fetch = shelf.fetchFor(address);
       // Meanwhile a user may have signed in with the client.
-      return await fetchAnew(url, () => shelfWith(url), clock);
+      return await fetchAnew(url, { fetch, shelf: () => shelfWith(url), clock });
     } finally {
       shelf.fetching.splice(shelf.fetching.indexOf(network), 1);
       underWay.delete(url);
@@ -106,8 +103,7 @@ export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients 
       if (failure && now < failure.at + RETRY_SECONDS * 1000) return stillUsable(old, failure.error, now);
       const running = underWay.get(url);
       if (running) return running;
-      if (!hasRoom(shelf, shelf === inUse ? undefined : networkOf(address)))
-        return stillUsable(old, unavailable(), now);
+      if (!hasRoom(shelf, shelf === inUse ? undefined : networkOf(address))) return stillUsable(old, notAsked(), now);
       // A copy: the id may be a slice of a whole query, which would live as long as what is remembered by it.
       const started = begin(structuredClone(url), shelf, address);
       underWay.set(url, started);
@@ -129,9 +125,16 @@ const hasRoom = ({ fetching }: Shelf, network: string | undefined): boolean =>
   fetching.length < FETCHES_AT_ONCE &&
   (network === undefined || fetching.filter((each) => each === network).length < FETCHES_OF_ONE_ADDRESS);
 
-const fetchAnew = async (url: string, shelf: () => Shelf, clock: Pick<Clock, 'now'>): Promise<PublishedClient> => {
+interface FetchParts {
+  readonly fetch: GuardedFetch;
+  /** Where the client is remembered at this moment. */
+  readonly shelf: () => Shelf;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const fetchAnew = async (url: string, { fetch, shelf, clock }: FetchParts): Promise<PublishedClient> => {
   try {
-    const { client: read, freshSeconds } = await fetchClient(url, shelf().fetch, clock.now());
+    const { client: read, freshSeconds } = await fetchClient(url, fetch, clock.now());
     const { client, bytes } = keptClient(read);
     const now = clock.now();
     const { known, failed } = shelf();
@@ -140,6 +143,7 @@ const fetchAnew = async (url: string, shelf: () => Shelf, clock: Pick<Clock, 'no
     return client;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
+    if (error instanceof NotAsked) return stillUsable(shelf().known.get(url), error, clock.now());
     return afterFailure(url, shelf(), { error, at: clock.now() });
   }
 };

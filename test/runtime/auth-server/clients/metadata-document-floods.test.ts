@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { setImmediate as settled } from 'node:timers/promises';
 import { ClientError } from '../../../../runtime/auth-server/clients/client-error.ts';
 import {
   metadataDocuments,
   type PublishedClients,
 } from '../../../../runtime/auth-server/clients/metadata-documents.ts';
+import { FetchError } from '../../../../runtime/http/fetch-error.ts';
+import { fetchPolicies } from '../../../../runtime/http/fetch-policy.ts';
 import type { FetchResponse, GuardedFetch } from '../../../../runtime/http/guarded-fetch.ts';
 import { type FrozenClock, frozenClock } from '../../../fixtures/frozen-clock.ts';
 
@@ -12,17 +15,22 @@ const CLIENT = 'https://agent.example/client.json';
 const [USER, STRANGER] = ['192.0.2.1', '198.51.100.1'];
 const MINUTE = 60_000;
 
-const documentAt = (url: string): FetchResponse => ({
+const answering = (document: object): FetchResponse => ({
   status: 200,
   headers: { 'content-type': 'application/json' },
-  body: Buffer.from(
-    JSON.stringify({
-      client_id: url,
-      redirect_uris: ['https://agent.example/callback'],
-      token_endpoint_auth_method: 'none',
-    }),
-  ),
+  body: Buffer.from(JSON.stringify(document)),
 });
+
+const documentAt = (url: string): FetchResponse =>
+  answering({
+    client_id: url,
+    redirect_uris: ['https://agent.example/callback'],
+    ...(url.includes('keys-at')
+      ? { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `https://agent.example/slow-keys?${url}` }
+      : { token_endpoint_auth_method: 'none' }),
+  });
+
+const KEYS = answering({ keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] });
 
 /** A URL that is answered when the test says so. */
 const isSlow = (url: string): boolean => url.includes('slow');
@@ -36,13 +44,19 @@ describe('a stranger who names many metadata documents', () => {
   beforeEach(() => {
     clock = frozenClock();
     fetched = [];
+    const underWay: string[] = [];
     admitted = Infinity;
     const { promise, resolve } = Promise.withResolvers<void>();
     answerSlowOnes = resolve;
     const fetch: GuardedFetch = async ({ url }) => {
+      const { origin } = new URL(url);
+      const toOrigin = underWay.filter((each) => each === origin).length;
+      if (toOrigin >= fetchPolicies.stranger.requests) throw new FetchError('busy', origin);
       fetched.push(url);
+      underWay.push(origin);
       if (isSlow(url)) await promise;
-      return documentAt(url);
+      underWay.splice(underWay.indexOf(origin), 1);
+      return url.includes('slow-keys') ? KEYS : documentAt(url);
     };
     const waitMs = async (): Promise<number> => ((admitted -= 1) >= 0 ? 0 : 1_500);
     clients = metadataDocuments({ fetch, fetchInUse: fetch, clock, waitMs });
@@ -50,11 +64,11 @@ describe('a stranger who names many metadata documents', () => {
 
   const fetchesOf = (url: string): number => fetched.filter((each) => each === url).length;
 
-  /** Asks for so many documents at one time, each for the address that `from` says. */
-  const name = (count: number, what: string, from: (n: number) => string = () => STRANGER) =>
-    Promise.allSettled(
-      Array.from({ length: count }, (_, n) => clients.find(`https://${what}-${n}.example/client.json`, from(n))),
-    );
+  /** Asks for all these documents at one time, each for the address that `from` says. */
+  const nameAll = (count: number, urlOf: (n: number) => string, from: (n: number) => string = () => STRANGER) =>
+    Promise.allSettled(Array.from({ length: count }, (_, n) => clients.find(urlOf(n), from(n))));
+  const name = (count: number, what: string, from?: (n: number) => string) =>
+    nameAll(count, (n) => `https://${what}-${n}.example/client.json`, from);
 
   const refused = (outcomes: readonly PromiseSettledResult<unknown>[]): readonly unknown[] =>
     outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -71,6 +85,36 @@ describe('a stranger who names many metadata documents', () => {
       assert.deepEqual([failure.statusCode, failure.retryAfterSeconds], [503, 10]);
     }
     assert.ok(await clients.find('https://later.example/client.json', STRANGER), 'its places are free again');
+  });
+
+  test('of one site has four fetched there at one time, and a client of this site is fetched for another address', async () => {
+    const naming = nameAll(8, (n) => `https://agent.example/slow-${n}.json`);
+    assert.ok(await clients.find(CLIENT, USER));
+    assert.equal(fetched.filter(isSlow).length, 4);
+    answerSlowOnes();
+    assert.equal(refused(await naming).length, 4);
+  });
+
+  test('that name keys at one site has four fetched there at one time, wherever the documents are', async () => {
+    const naming = name(8, 'keys-at');
+    await settled();
+    assert.ok(await clients.find(CLIENT, USER));
+    assert.equal(fetched.filter(isSlow).length, 4);
+    answerSlowOnes();
+    assert.equal(refused(await naming).length, 4);
+  });
+
+  test('of one site from many addresses keeps a client of this site away no longer than they are fetched', async () => {
+    const naming = nameAll(
+      8,
+      (n) => `https://agent.example/slow-${n}.json`,
+      (n) => `203.0.113.${n}`,
+    );
+    await settled();
+    await assert.rejects(clients.find(CLIENT, USER), { statusCode: 503 });
+    answerSlowOnes();
+    await naming;
+    assert.ok(await clients.find(CLIENT, USER));
   });
 
   test('from a whole IPv6 network counts as one', async () => {
@@ -107,6 +151,17 @@ describe('a stranger who names many metadata documents', () => {
     assert.deepEqual(
       failures.map((failure) => failure instanceof ClientError && [failure.statusCode, failure.retryAfterSeconds]),
       Array.from({ length: 5 }, () => [503, 2]),
+    );
+    assert.equal(fetched.length, 3);
+  });
+
+  test('that name keys elsewhere causes no more requests than its address may, those for the keys included', async () => {
+    admitted = 3;
+    answerSlowOnes();
+    const failures = refused(await name(2, 'keys-at'));
+    assert.deepEqual(
+      failures.map((failure) => failure instanceof ClientError && [failure.statusCode, failure.retryAfterSeconds]),
+      [[503, 2]],
     );
     assert.equal(fetched.length, 3);
   });

@@ -183,6 +183,18 @@ describe('metadata documents, over TLS', { skip: noCertificates }, () => {
     }
   });
 
+  test('slow documents of the same host that another address names keep no document waiting', async () => {
+    server.answer((request, response) => {
+      if (!request.url?.startsWith('/slow')) answers(JSON.stringify(document()))(request, response);
+    });
+    const slow = Array.from({ length: 8 }, (_, n) => find(`${server.origin}/slow-${n}.json`, '198.51.100.1'));
+    const ends = Promise.allSettled(slow);
+    await server.next();
+    assert.equal((await find(url, '192.0.2.1')).clientName, 'Agent');
+    await client.close();
+    await ends;
+  });
+
   test('after a failure, the server is left in peace for 10 s', async () => {
     server.answer(answers('', { status: 500 }));
     await failure();
