@@ -11,6 +11,7 @@ export const publish = async (
     | 'hostile'
     | 'one of ten'
     | 'operator'
+    | 'optimizer gateway'
     | 'optimizer quality'
     | 'optimizer speed'
     | 'outgoing'

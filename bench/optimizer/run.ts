@@ -91,4 +91,8 @@ const report = await quality();
 console.log(report);
 const how = `${offeredTools().length} tools of ${toolsOfServers().length} servers`;
 if (values.write) await publish('optimizer quality', how, report);
-if (!values.quality) console.log(`\n${await gatewayReport(values.quick)}`);
+if (!values.quality) {
+  const gateway = await gatewayReport(values.quick);
+  console.log(`\n${gateway}`);
+  if (values.write && !values.quick) await publish('optimizer gateway', '50 clients that search every 250 ms', gateway);
+}
