@@ -39,7 +39,7 @@ export const callTool = async (call: Call, deps: CallToolDeps): Promise<Reply> =
       if (entryNamed(all.tools, name)) throw error;
       deps.onUnknown();
       await deps.indexed.settled();
-      const { names } = deps.nearest(name, deps.indexed.selectionOf(all.tools), MOST_NEAREST);
+      const { names } = deps.nearest(name, await deps.indexed.selectionOf(all.tools), MOST_NEAREST);
       return resultReply(id, failedResult(unknownText(name, names), { 'vmcp.dev/error': { reason: error.code } }));
     }
   } catch (error) {

@@ -2,7 +2,8 @@ import type { Call, Reply } from '../call/index.ts';
 import { unknownState } from '../call/index.ts';
 import type { CallerCatalog } from '../catalog/index.ts';
 import { ArgumentError, findArguments } from './arguments.ts';
-import type { IndexedTools, ToolEntry, ToolList } from './indexed-tools.ts';
+import type { IndexedTools, ToolList } from './indexed-tools.ts';
+import type { ToolEntry } from './read-tools.ts';
 import type { Searched, Searching } from './searching.ts';
 import { tokenFigures } from './token-figures.ts';
 import { failedResult, resultReply } from './tool-result.ts';
@@ -24,10 +25,13 @@ export const findTool = async (call: Call, { indexed, search, listableFor }: Fin
     const { text, server } = findArguments(call);
     const { all, listed } = await listableFor(call);
     await indexed.settled();
-    const among = server === undefined ? indexed.selectionOf(all.tools) : indexed.selectionOfServer(all.tools, server);
+    const among = await (server === undefined
+      ? indexed.selectionOf(all.tools)
+      : indexed.selectionOfServer(all.tools, server));
     const searched = await search(text, among);
     const found = searched.hits.flatMap(({ tool: { name } }) => entryNamed(all.tools, name) ?? []);
-    const nearest = found.length === 0 ? searched.nearest(indexed.selectionOf(all.tools), MOST_NEAREST) : undefined;
+    const nearest =
+      found.length === 0 ? searched.nearest(await indexed.selectionOf(all.tools), MOST_NEAREST) : undefined;
     const ownBytes = listed.tools.entries.reduce((sum, { bytes, isAlone }) => sum + (isAlone ? bytes.length : 0), 0);
     const figures = tokenFigures(all.tools.entries, found, ownBytes);
     const content = contentOf(found, { ...said(searched), ...(nearest && { nearest }), token_metrics: figures });

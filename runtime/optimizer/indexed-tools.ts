@@ -1,164 +1,176 @@
-import type { ListEntry, ListPages } from '../catalog/index.ts';
+import type { ListPages } from '../catalog/index.ts';
 import { nextTurn } from '../process/index.ts';
+import { ReadTools, type ToolEntry } from './read-tools.ts';
 import { serverOf } from './server-summary.ts';
-import { contentHashOf, type SearchableTool, type Selection, type ToolIndex } from './search/index.ts';
+import type { Selection, ToolIndex } from './search/index.ts';
+import { type UserList, UserTools } from './user-tools.ts';
 
 /** A list of tools as the catalog has it: the same value as long as nothing in it changes. */
-export type ToolList = ListPages;
-export type ToolEntry = ListEntry;
-
-interface Known {
-  readonly tool: SearchableTool;
-  readonly hash: string;
-}
-
-/** Lists of single users whose own tools are in the index; the least recently searched are dropped first. */
-const USER_LISTS = 1_000;
+export type ToolList = Pick<ListPages, 'entries'>;
 
 /** Tools that are read between two turns of the event loop. */
 const AT_ONCE = 32;
 
+/** Passes over a user's list in one search, while the shared tools change. */
+const MOST_PASSES = 2;
+
+/** Brings the index to one state of the shared tools. */
+interface Pass {
+  readonly wanted: readonly ToolEntry[];
+  readonly done: Promise<void>;
+}
+
 /**
  * Keeps the index to the tools that there are: those of the catalog that all callers share, and those that only single
- * users are offered, once they search. Each text is read once.
+ * users are offered, once they search. Each text is read once. Lists are not kept: the catalog decides how long.
  */
 export class IndexedTools {
   readonly #index: ToolIndex;
   readonly #onChange: () => void;
-  readonly #known = new WeakMap<Buffer, Known>();
+  readonly #tools = new ReadTools();
   readonly #selections = new WeakMap<ToolList, Selection>();
-  /** Maps keep the order of insertion: the first list is the least recently searched one. */
-  readonly #ofUsers = new Map<ToolList, UserList>();
+  readonly #users: UserTools;
+  readonly #ofUsers = new WeakMap<ToolList, UserList>();
+  /** Lists whose own tools are being added. */
+  readonly #adding = new WeakMap<ToolList, Promise<void>>();
   #shared: ReadonlySet<string> = new Set();
   #wanted: readonly ToolEntry[] = [];
   #current: readonly ToolEntry[] = [];
-  #updating: Promise<void> | undefined;
+  #pass: Pass | undefined;
+  /** Counts how often the index was cleared. */
+  #clearings = 0;
 
   /** Calls `onChange` when there may be tools without vectors. */
   constructor(index: ToolIndex, onChange: () => void) {
     this.#index = index;
     this.#onChange = onChange;
+    this.#users = new UserTools(index);
   }
 
   /** Brings the index to these tools, in the background. */
   share(entries: readonly ToolEntry[]): void {
     this.#wanted = entries;
-    this.#updating ??= this.#update().finally(() => {
-      this.#updating = undefined;
-    });
+    if (!this.#pass) void this.#update();
   }
 
-  /** Resolves once the index has all shared tools. */
+  /** Removes all tools, those of users included: there is no search any more. */
+  clear(): void {
+    this.#clearings += 1;
+    this.#users.clear();
+    this.share([]);
+  }
+
+  /** Resolves once the index has the tools that are shared at this moment, or later ones: after two passes at most. */
   async settled(): Promise<void> {
-    await this.#updating;
+    const wanted = this.#wanted;
+    const running = this.#pass;
+    await running?.done;
+    // A pass that began before covers older tools; the next one begins as soon as it is done.
+    if (running && running.wanted !== wanted) await this.#pass?.done;
   }
 
   /** The tools of a list that can be found; made once for each list. */
-  selectionOf(list: ToolList): Selection {
-    this.#addOwn(list);
+  async selectionOf(list: ToolList): Promise<Selection> {
+    await this.#addOwn(list);
     const before = this.#selections.get(list);
     if (before) return before;
-    const made = this.#index.select(list.entries.flatMap((entry) => this.hashOf(entry) ?? []));
+    const made = this.#select(list.entries);
     this.#selections.set(list, made);
     return made;
   }
 
   /** The tools of one server among those of a list. */
-  selectionOfServer(list: ToolList, server: string): Selection {
-    this.#addOwn(list);
-    const own = list.entries.filter(({ target }) => serverOf(target) === server);
-    return this.#index.select(own.flatMap((entry) => this.hashOf(entry) ?? []));
+  async selectionOfServer(list: ToolList, server: string): Promise<Selection> {
+    await this.#addOwn(list);
+    return this.#select(list.entries.filter(({ target }) => serverOf(target) === server));
   }
 
   /** Undefined for a tool of the optimizer itself. */
   hashOf(entry: ToolEntry): string | undefined {
-    return entry.target.kind === 'builtin' ? undefined : this.#knownOf(entry).hash;
+    return this.#tools.read(entry)?.hash;
   }
 
-  #knownOf(entry: ToolEntry): Known {
-    const before = this.#known.get(entry.bytes);
-    if (before) return before;
-    const tool = searchableOf(entry);
-    const made = { tool, hash: contentHashOf(tool) };
-    this.#known.set(entry.bytes, made);
-    return made;
+  #select(entries: readonly ToolEntry[]): Selection {
+    return this.#index.select(entries.flatMap((entry) => this.hashOf(entry) ?? []));
   }
 
   async #update(): Promise<void> {
-    while (this.#current !== this.#wanted) {
-      const wanted = this.#wanted;
-      const next = new Set<string>();
-      let left = AT_ONCE;
-      for (const entry of wanted) {
-        if (this.hashOf(entry) === undefined) continue;
-        const { tool, hash } = this.#knownOf(entry);
-        if (next.has(hash)) continue;
-        next.add(hash);
-        if (this.#shared.has(hash)) continue;
-        this.#index.add(tool);
-        left -= 1;
-        if (left > 0) continue;
-        left = AT_ONCE;
-        await nextTurn();
+    try {
+      while (this.#current !== this.#wanted) {
+        const wanted = this.#wanted;
+        this.#pass = { wanted, done: this.#bringTo(wanted) };
+        await this.#pass.done;
       }
-      for (const hash of this.#shared) if (!next.has(hash)) this.#index.remove(hash);
-      this.#shared = next;
-      this.#current = wanted;
+    } finally {
+      this.#pass = undefined;
     }
+  }
+
+  async #bringTo(wanted: readonly ToolEntry[]): Promise<void> {
+    const next = new Set<string>();
+    const worked = pauses();
+    for (const entry of wanted) {
+      const isRead = this.#tools.has(entry);
+      const read = this.#tools.read(entry);
+      if (!read) continue;
+      const { hash, tool } = read;
+      const isAdded = !next.has(hash) && !this.#shared.has(hash);
+      next.add(hash);
+      if (isAdded) this.#index.add(tool(), hash);
+      if (isAdded || !isRead) await worked();
+    }
+    for (const hash of this.#shared) if (!next.has(hash)) this.#index.remove(hash);
+    this.#shared = next;
+    this.#current = wanted;
     this.#onChange();
   }
 
   /** Adds the tools that only the users of this list have. */
-  #addOwn(list: ToolList): void {
-    const before = this.#ofUsers.get(list);
-    this.#ofUsers.delete(list);
-    if (before?.of === this.#shared) return void this.#ofUsers.set(list, before);
-    const own = list.entries.flatMap((entry) => {
-      const hash = this.hashOf(entry);
-      return hash === undefined || this.#shared.has(hash) ? [] : [this.#knownOf(entry)];
-    });
-    for (const { tool } of own) this.#index.add(tool);
-    this.#drop(before);
-    this.#ofUsers.set(list, { of: this.#shared, hashes: own.map(({ hash }) => hash) });
-    const [oldest] = this.#ofUsers.keys();
-    if (this.#ofUsers.size > USER_LISTS && oldest) {
-      this.#drop(this.#ofUsers.get(oldest));
-      this.#ofUsers.delete(oldest);
+  async #addOwn(list: ToolList): Promise<void> {
+    const clearings = this.#clearings;
+    for (let passes = 0; passes < MOST_PASSES && !this.#hasOwn(list); passes += 1) {
+      if (clearings !== this.#clearings) return;
+      const adding = this.#adding.get(list) ?? this.#addAnew(list).finally(() => this.#adding.delete(list));
+      this.#adding.set(list, adding);
+      await adding;
     }
-    if (own.length > 0) this.#onChange();
   }
 
-  #drop(list: UserList | undefined): void {
-    for (const hash of list?.hashes ?? []) this.#index.remove(hash);
+  #hasOwn(list: ToolList): boolean {
+    const own = this.#ofUsers.get(list);
+    return own?.shared === this.#shared && this.#users.use(own);
+  }
+
+  async #addAnew(list: ToolList): Promise<void> {
+    const { shared, clearings } = { shared: this.#shared, clearings: this.#clearings };
+    const hashes: string[] = [];
+    const worked = pauses();
+    for (const entry of list.entries) {
+      const isRead = this.#tools.has(entry);
+      const read = this.#tools.read(entry);
+      if (!read) continue;
+      const isOwn = !shared.has(read.hash);
+      if (isOwn) {
+        this.#users.add(read);
+        hashes.push(read.hash);
+      }
+      if (isOwn || !isRead) await worked();
+    }
+    if (clearings !== this.#clearings) return this.#users.release(hashes);
+    const own = { shared, hashes };
+    this.#users.keep(own, this.#ofUsers.get(list));
+    this.#ofUsers.set(list, own);
+    if (hashes.length > 0) this.#onChange();
   }
 }
 
-interface UserList {
-  /** The shared tools that they were compared with. */
-  readonly of: ReadonlySet<string>;
-  readonly hashes: readonly string[];
-}
-
-/** What a backend may have written. */
-interface WrittenTool {
-  readonly title?: unknown;
-  readonly description?: unknown;
-  readonly annotations?: { readonly title?: unknown } | null;
-  readonly inputSchema?: unknown;
-}
-
-/** The schema is read anew whenever it is needed: as a value it takes many times the memory of its text. */
-const searchableOf = ({ name, target, bytes }: ToolEntry): SearchableTool => {
-  const written = (): WrittenTool => JSON.parse(bytes.toString()) as WrittenTool;
-  const { title, description, annotations } = written();
-  const titled = typeof title === 'string' ? title : annotations?.title;
-  return {
-    name,
-    ...(typeof titled === 'string' && { title: titled }),
-    ...(typeof description === 'string' && { description }),
-    ...(target.kind === 'backend' && { server: target.backend }),
-    get inputSchema() {
-      return written().inputSchema;
-    },
+/** To be awaited after each tool: lets input be read now and then. */
+const pauses = (): (() => Promise<void>) => {
+  let left = AT_ONCE;
+  return async () => {
+    left -= 1;
+    if (left > 0) return;
+    left = AT_ONCE;
+    await nextTurn();
   };
 };

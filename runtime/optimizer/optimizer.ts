@@ -48,7 +48,8 @@ export const optimizer = (deps: OptimizerDeps): Optimizer => {
   let followed: Pick<LiveCatalog, 'catalog'> | undefined;
   const update = (): void => {
     if (!followed) return;
-    indexed.share(settings() ? followed.catalog().all.tools.entries : []);
+    if (settings()) indexed.share(followed.catalog().all.tools.entries);
+    else indexed.clear();
   };
   return {
     all: () => (settings() ? OPTIMIZER_TOOLS : []),
@@ -76,7 +77,7 @@ export const optimizer = (deps: OptimizerDeps): Optimizer => {
       await indexed.settled();
       const entry = entryNamed(all.tools, name);
       const hash = entry && indexed.hashOf(entry);
-      return hash === undefined ? undefined : explain(text, hash, indexed.selectionOf(all.tools));
+      return hash === undefined ? undefined : explain(text, hash, await indexed.selectionOf(all.tools));
     },
   };
 };

@@ -114,8 +114,7 @@ export class ToolIndex {
   }
 
   /** Adds a use of a tool's content, and returns its hash. Each use is ended by one `remove`. */
-  add(tool: SearchableTool): string {
-    const hash = contentHashOf(tool);
+  add(tool: SearchableTool, hash = contentHashOf(tool)): string {
     const known = this.#entries.get(hash);
     if (known) {
       known.uses += 1;
