@@ -2,7 +2,8 @@ import { valueOfRank } from './best.ts';
 import { termWeightsOf } from './document-terms.ts';
 import type { Concept } from './query-concepts.ts';
 import type { Selection } from './selection.ts';
-import { SimilarWords } from './similar-words.ts';
+import type { SimilarWord } from './similar-words.ts';
+import { SimilarWordsCache } from './similar-words-cache.ts';
 import type { ToolText } from './tool-text.ts';
 import { toolWords } from './words.ts';
 
@@ -27,7 +28,8 @@ const RARITY_POWER = 0.75;
 /**
  * An inverted index of terms. Rarity is taken over the tools of the caller's selection, and everything else that a
  * score is made of belongs to one tool, so that a score does not depend on tools outside of the selection. Terms that
- * only such tools have are passed over by one bit, so that the time of a search tells nothing of them either.
+ * only such tools have are passed over by one bit, and similar words are looked for among those of the selection, so
+ * that the time of a search tells nothing of them either.
  */
 export class KeywordIndex {
   readonly #postings = new Map<string, Postings>();
@@ -35,9 +37,9 @@ export class KeywordIndex {
   #ids = 0;
   /** By slot. */
   readonly #terms = new Map<number, readonly Postings[]>();
-  /** A bit for each term that tools of a selection have, by its mask, which is another one after each change. */
+  /** A bit for each term that tools of a selection have, by its mask, which is another one after each change of it. */
   readonly #vocabularies = new WeakMap<Uint8Array, Uint32Array>();
-  readonly #similar = new SimilarWords();
+  readonly #similar = new SimilarWordsCache();
   readonly #wordsOf = toolWords();
   readonly #sums = new Sums();
 
@@ -54,7 +56,6 @@ export class KeywordIndex {
   #newPostings(term: string): Postings {
     const postings = { term, id: this.#freeIds.pop() ?? this.#ids++, slots: [], weights: [] };
     this.#postings.set(term, postings);
-    this.#similar.add(term);
     return postings;
   }
 
@@ -66,7 +67,6 @@ export class KeywordIndex {
       if (slots.length > 0) continue;
       this.#postings.delete(term);
       this.#freeIds.push(id);
-      this.#similar.remove(term);
     }
     this.#terms.delete(slot);
   }
@@ -77,9 +77,15 @@ export class KeywordIndex {
   }
 
   /** Terms of the selection that are spelt alike. */
-  similarTo(term: string, limit: number, selection: Selection): ReturnType<SimilarWords['near']> {
-    const vocabulary = this.#vocabularyOf(selection);
-    return this.#similar.near(term, limit, (other) => this.#visible(other, vocabulary) !== undefined);
+  similarTo(term: string, limit: number, { mask }: Selection): readonly SimilarWord[] {
+    return this.#similar.tableOf(mask, () => this.#termsOf(mask)).near(term, limit);
+  }
+
+  #termsOf(mask: Uint8Array): ReadonlySet<string> {
+    const terms = new Set<string>();
+    for (let slot = 0; slot < mask.length; slot += 1)
+      if (mask[slot] === 1) for (const { term } of this.#terms.get(slot) ?? []) terms.add(term);
+    return terms;
   }
 
   #visible(term: string, vocabulary: Uint32Array): Postings | undefined {

@@ -16,35 +16,26 @@ interface Known {
 /** Below it words have hardly more in common than an ending. */
 const MIN_SIMILARITY = 0.45;
 
-/** Finds words by the runs of three characters that they share, for misspelt words and parts of compounds. */
+/** Finds words of a vocabulary by the runs of three characters that they share, for misspelt words and compounds. */
 export class SimilarWords {
-  readonly #known = new Map<string, Known>();
   readonly #byTrigram = new Map<number, Known[]>();
+  readonly size: number;
 
-  add(word: string): void {
-    const trigrams = trigramsOf(word);
-    const known = { word, trigrams: trigrams.size, shared: 0 };
-    this.#known.set(word, known);
-    for (const trigram of trigrams) {
-      const words = this.#byTrigram.get(trigram);
-      if (words) words.push(known);
-      else this.#byTrigram.set(trigram, [known]);
+  constructor(words: ReadonlySet<string>) {
+    this.size = words.size;
+    for (const word of words) {
+      const trigrams = trigramsOf(word);
+      const known = { word, trigrams: trigrams.size, shared: 0 };
+      for (const trigram of trigrams) {
+        const having = this.#byTrigram.get(trigram);
+        if (having) having.push(known);
+        else this.#byTrigram.set(trigram, [known]);
+      }
     }
   }
 
-  remove(word: string): void {
-    const known = this.#known.get(word);
-    if (!known) return;
-    this.#known.delete(word);
-    for (const trigram of trigramsOf(word)) {
-      const words = this.#byTrigram.get(trigram);
-      if (words?.length === 1) this.#byTrigram.delete(trigram);
-      else words?.splice(words.indexOf(known), 1);
-    }
-  }
-
-  /** The most similar words of which `isKnown` holds, best first, equally similar ones by their letters. */
-  near(word: string, limit: number, isKnown: (word: string) => boolean): readonly SimilarWord[] {
+  /** The most similar words, best first, equally similar ones by their letters. */
+  near(word: string, limit: number): readonly SimilarWord[] {
     const trigrams = trigramsOf(word);
     const sharing: Known[] = [];
     for (const trigram of trigrams)
@@ -55,7 +46,7 @@ export class SimilarWords {
     const similar: SimilarWord[] = [];
     for (const known of sharing) {
       const similarity = (2 * known.shared) / (trigrams.size + known.trigrams);
-      if (similarity >= MIN_SIMILARITY && isKnown(known.word)) similar.push({ word: known.word, similarity });
+      if (similarity >= MIN_SIMILARITY) similar.push({ word: known.word, similarity });
       known.shared = 0;
     }
     return best(similar, limit, isBefore);

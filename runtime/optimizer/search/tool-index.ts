@@ -179,7 +179,7 @@ export class ToolIndex {
   /** The tools that a caller may find. Callers of equal rights share one; it follows the changes of the index. */
   select(contentHashes: readonly string[]): Selection {
     return new Selection(contentHashes, {
-      slotOf: (hash) => this.#entries.get(hash)?.slot,
+      placeOf: (hash) => this.#entries.get(hash),
       capacity: () => this.#bySlot.length,
       changes: () => this.#changes,
     });

@@ -15,7 +15,7 @@ const entries = (count: number, generation: string): readonly ToolEntry[] =>
   Array.from({ length: count }, (_, index) => {
     const name = `tool${String(index).padStart(4, '0')}`;
     const bytes = Buffer.from(JSON.stringify({ name, description: `Generation ${generation}` }));
-    return { name, target: { kind: 'backend', backend: 'a', ownName: name }, bytes };
+    return { name, target: { kind: 'backend', backend: 'a', ownName: Buffer.from(JSON.stringify(name)) }, bytes };
   });
 
 const start = () => {

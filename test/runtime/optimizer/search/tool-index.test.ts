@@ -134,6 +134,20 @@ test('a selection follows additions and removals, and never shows what took the 
   assert.equal(index.size, 2);
 });
 
+test('what is known of a selection is kept while other tools come and go, and not beyond a change of its own', () => {
+  const index = indexOf([CREATE_ISSUE]);
+  const among = index.select([CREATE_ISSUE].map(contentHashOf));
+  const { mask } = among;
+  for (const tool of [LIST_DIRECTORY, FORECAST, TICKETS]) index.add(tool);
+  index.remove(contentHashOf(FORECAST));
+  assert.equal(among.mask, mask);
+  assert.deepEqual(names(search(index, 'directory issue', { among })), [CREATE_ISSUE.name]);
+  index.remove(contentHashOf(CREATE_ISSUE));
+  index.add(CREATE_ISSUE);
+  assert.notEqual(among.mask, mask);
+  assert.deepEqual(names(search(index, 'directory isue', { among })), [CREATE_ISSUE.name]);
+});
+
 test('a content that several catalogs have is kept until the last one removes it', () => {
   const index = indexOf([FORECAST, FORECAST]);
   assert.equal(index.size, 1);
