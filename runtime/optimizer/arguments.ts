@@ -30,7 +30,8 @@ export const findArguments = ({ request }: Pick<Call, 'request'>): FindArguments
   const given = argumentsOf(request);
   const value: unknown = given && JSON.parse(given.toString());
   const { tool_description: description, tool_keywords: keywords, server } = isRecord(value) ? value : {};
-  const words = [...wordsIn(keywords), ...(typeof description === 'string' ? [description] : [])];
+  // What is beyond the bounds of a search are keywords, which may be left out.
+  const words = [...(typeof description === 'string' ? [description] : []), ...wordsIn(keywords)];
   const text = words.join(' ').trim().slice(0, LONGEST_TEXT).toWellFormed();
   if (text === '') throw new ArgumentError('tool_description is missing: say what the tool is to do');
   return { text, server: typeof server === 'string' && server.trim() !== '' ? server.trim() : undefined };

@@ -185,6 +185,8 @@ describe('find_tool', () => {
     assert.deepEqual(namesOf(await find('forecast', { server: 'b' })), []);
     assert.deepEqual(namesOf(await find('', { tool_keywords: ['letter'] })), ['a_send_letter']);
     assert.deepEqual(namesOf(await find('', { tool_keywords: 'letter' })), ['a_send_letter']);
+    const many = Array.from({ length: 50 }, (_, at) => `qqq${at} zzz${at}`);
+    assert.deepEqual(namesOf(await find('letter', { tool_keywords: many })), ['a_send_letter']);
     for (const args of [{}, { tool_description: 5 }, { tool_description: '  ' }]) {
       const answer = await session.call('find_tool', args);
       assert.equal(resultOf(answer)['isError'], true);
