@@ -24,16 +24,25 @@ const read = <T>(schema: z.ZodType<T>, answer: unknown): T => {
   return data;
 };
 
-const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
-
-/** The base URL with this path, unless it ends in it, or in a beginning of it. */
-const under = (base: string, ...steps: readonly string[]): string => {
-  const plain = withoutSlash(base);
-  for (let kept = steps.length; kept > 0; kept -= 1) {
-    if (plain.endsWith(`/${steps.slice(0, kept).join('/')}`)) return [plain, ...steps.slice(kept)].join('/');
-  }
-  return [plain, ...steps].join('/');
+/** A URL with another path; its query stays, as some services have their version there. */
+const withPath = (base: string, pathFrom: (path: string) => string): string => {
+  const url = new URL(base);
+  url.pathname = pathFrom(withoutSlash(url.pathname));
+  url.hash = '';
+  return url.href;
 };
+
+const withoutSlash = (path: string): string => path.replace(/\/+$/, '');
+
+/** The base URL with this path, unless it ends in its last step, or in a beginning of it. */
+const under = (base: string, ...steps: readonly string[]): string =>
+  withPath(base, (path) => {
+    if (path.endsWith(`/${steps.at(-1)}`)) return path;
+    for (let kept = steps.length - 1; kept > 0; kept -= 1) {
+      if (path.endsWith(`/${steps.slice(0, kept).join('/')}`)) return [path, ...steps.slice(kept)].join('/');
+    }
+    return [path, ...steps].join('/');
+  });
 
 export const PROTOCOLS: Readonly<Record<ProtocolName, EmbeddingProtocol>> = {
   /** Hugging Face text-embeddings-inference. */
@@ -64,11 +73,11 @@ export const protocolIn = (base: string): ProtocolName | undefined => {
 };
 
 /** Where a service of text-embeddings-inference tells of itself. */
-export const infoUrlFrom = (base: string): string => `${withoutSlash(base).replace(/\/embed$/, '')}/info`;
+export const infoUrlFrom = (base: string): string => withPath(base, (path) => `${path.replace(/\/embed$/, '')}/info`);
 
 /** Where a service like that of OpenAI lists its models. */
 export const modelsUrlFrom = (base: string): string =>
-  `${withoutSlash(base).replace(/(\/v1)?(\/embeddings)?$/, '')}/v1/models`;
+  withPath(base, (path) => `${path.replace(/(\/v1)?(\/embeddings)?$/, '')}/v1/models`);
 
 /** What `/info` tells, as far as it matters here. */
 export const infoSchema = z.looseObject({
