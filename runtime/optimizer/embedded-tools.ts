@@ -35,6 +35,7 @@ export const embeddedTools = (settings: EmbeddingServiceSettings, deps: Embedded
     service,
     cache,
     missing: () => index.missingVectors(),
+    textOf: (hash) => index.embeddingTextOf(hash),
     setVector: (hash, vector) => index.setVector(hash, vector),
     setRefused: (hash) => index.setRefused(hash),
     dropVectors: () => index.clearVectors(),

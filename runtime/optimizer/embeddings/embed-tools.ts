@@ -6,17 +6,13 @@ import { EmbeddingError } from './embedding-error.ts';
 import type { EmbeddingService } from './embedding-service.ts';
 import type { VectorCache, VectorSource } from './vector-cache.ts';
 
-/** A text without a vector, by the content hash of its tool. */
-export interface MissingVector {
-  readonly hash: string;
-  readonly text: string;
-}
-
 export interface EmbedToolsDeps {
   readonly service: EmbeddingService;
   readonly cache: VectorCache;
-  /** The tools of the index that have no vector, and may get one. */
-  readonly missing: () => readonly MissingVector[];
+  /** The content hashes of the tools of the index that have no vector, and may get one. */
+  readonly missing: () => readonly string[];
+  /** What the service is given of a tool; undefined once the tool has gone. */
+  readonly textOf: (hash: string) => string | undefined;
   readonly setVector: (hash: string, vector: Float32Array) => void;
   /** The service takes no text of this tool, which is not missing any more. */
   readonly setRefused: (hash: string) => void;
@@ -36,8 +32,10 @@ export interface EmbedToolsDeps {
 export class EmbedTools {
   readonly #deps: EmbedToolsDeps;
   #modelKey: string | undefined;
-  #running: Promise<void> | undefined;
+  #isRunning = false;
   #isStale = false;
+  /** Most texts of a batch, less after one that took too long, until all tools have their vectors. */
+  #most = Infinity;
   #timer: Timer | undefined;
   #isEnded = false;
 
@@ -48,14 +46,10 @@ export class EmbedTools {
   /** There may be tools without vectors. */
   note(): void {
     this.#isStale = true;
-    if (this.#running || this.#isEnded) return;
+    if (this.#isRunning || this.#isEnded) return;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#running = this.#run()
-      .catch((err: unknown) => this.#deps.log.error({ err }, 'tools could not be embedded'))
-      .finally(() => {
-        this.#running = undefined;
-      });
+    void this.#run();
   }
 
   end(): void {
@@ -68,18 +62,23 @@ export class EmbedTools {
     if (this.#modelKey === modelKey) return;
     if (this.#modelKey !== undefined) this.#deps.dropVectors();
     this.#modelKey = modelKey;
+    this.#most = Infinity;
     this.note();
   }
 
+  /** Ends in the same step in which it has found nothing new, so that no note between the two is lost. */
   async #run(): Promise<void> {
-    while (this.#isStale && !this.#isEnded) {
-      this.#isStale = false;
-      try {
+    this.#isRunning = true;
+    try {
+      while (this.#isStale && !this.#isEnded) {
+        this.#isStale = false;
         await this.#embedMissing();
-      } catch (error) {
-        if (!(error instanceof EmbeddingError)) throw error;
-        return this.#later();
       }
+    } catch (err) {
+      if (err instanceof EmbeddingError) this.#later();
+      else this.#deps.log.error({ err }, 'tools could not be embedded');
+    } finally {
+      this.#isRunning = false;
     }
   }
 
@@ -96,25 +95,36 @@ export class EmbedTools {
     const service = await this.#deps.service.connect();
     this.use(service);
     const missing = this.#deps.missing();
-    const unknown: MissingVector[] = [];
-    await eachOf(missing, async (each) => {
-      const known = await this.#deps.cache.get(placeOf(service, each.hash));
-      if (!known) unknown.push(each);
-      else if (this.#isInUse(service)) this.#give(each.hash, known.vector, known.from);
+    const unknown: string[] = [];
+    await eachOf(missing, async (hash) => {
+      const known = await this.#deps.cache.get(placeOf(service, hash));
+      if (!known) unknown.push(hash);
+      else if (this.#isInUse(service)) this.#give(hash, known.vector, known.from);
     });
-    for (let at = 0; at < unknown.length; at += service.batchSize)
-      await this.#embed(service, unknown.slice(at, at + service.batchSize));
+    const size = Math.min(service.batchSize, this.#most);
+    for (let at = 0; at < unknown.length; at += size)
+      await this.#embed(service, this.#withTexts(unknown.slice(at, at + size)));
+    this.#most = Infinity;
   }
 
-  /** A batch that is refused is halved, until the text at fault stands alone. */
-  async #embed(service: ConnectedService, batch: readonly MissingVector[]): Promise<void> {
+  #withTexts(hashes: readonly string[]): readonly ToolToEmbed[] {
+    return hashes.flatMap((hash) => {
+      const text = this.#deps.textOf(hash);
+      return text === undefined ? [] : [{ hash, text }];
+    });
+  }
+
+  /** A batch that is refused is halved, until the text at fault stands alone; one that is late, after the pause. */
+  async #embed(service: ConnectedService, batch: readonly ToolToEmbed[]): Promise<void> {
     if (batch.length === 0 || !this.#isInUse(service)) return;
     let vectors: readonly Float32Array[];
     try {
       const texts = batch.map(({ text }) => text);
       vectors = await this.#deps.service.embed(service, texts, 'tools');
     } catch (error) {
-      if (!(error instanceof EmbeddingError) || !error.isOfTexts) throw error;
+      if (!(error instanceof EmbeddingError)) throw error;
+      if (error.reason === 'timeout') this.#most = Math.ceil(batch.length / 2);
+      if (!error.isOfTexts) throw error;
       const [first] = batch;
       if (batch.length === 1 && first) {
         if (this.#isInUse(service)) this.#deps.setRefused(first.hash);
@@ -142,6 +152,11 @@ export class EmbedTools {
     this.#deps.setVector(hash, vector);
     this.#deps.onVector(from);
   }
+}
+
+interface ToolToEmbed {
+  readonly hash: string;
+  readonly text: string;
 }
 
 const placeOf = ({ modelKey, dimension }: ConnectedService, hash: string) => ({

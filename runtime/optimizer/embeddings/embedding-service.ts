@@ -35,7 +35,9 @@ export class EmbeddingService {
   readonly #deps: EmbeddingServiceDeps;
   #connected: { readonly service: ConnectedService; readonly at: number } | undefined;
   #connecting: Promise<ConnectedService> | undefined;
+  /** Since vectors were last given. */
   #failures = 0;
+  #isFailingAtTools = false;
   #restUntil = 0;
   #last: EmbeddingError | undefined;
 
@@ -77,12 +79,12 @@ export class EmbeddingService {
     let outcome = 'embedded';
     try {
       const vectors = await service.embed(texts);
-      this.#failures = 0;
+      this.#succeeded(of);
       return vectors;
     } catch (error) {
       outcome = error instanceof EmbeddingError ? error.reason : 'failed';
       // Other texts may be taken.
-      if (!(error instanceof EmbeddingError) || !error.isOfTexts) this.#failed(error);
+      if (!(error instanceof EmbeddingError) || !error.isOfTexts) this.#failed(error, of);
       throw error;
     } finally {
       onAsked({ of, outcome, ms: steadyNow() - from });
@@ -97,7 +99,6 @@ export class EmbeddingService {
       this.#connected = { service, at: clock.now() };
       const { protocol, model, dimension, modelKey } = service;
       if (before?.modelKey !== modelKey) log.info({ protocol, model, dimension }, 'embedding service connected');
-      this.#failures = 0;
       return service;
     } catch (error) {
       this.#failed(error);
@@ -105,8 +106,15 @@ export class EmbeddingService {
     }
   }
 
-  #failed(error: unknown): void {
+  /** A short text, as a query or the one of a new connection, says nothing of a service that fails at batches. */
+  #succeeded(of: Texts): void {
+    if (of === 'tools') this.#isFailingAtTools = false;
+    if (!this.#isFailingAtTools) this.#failures = 0;
+  }
+
+  #failed(error: unknown, of?: Texts): void {
     if (!(error instanceof EmbeddingError)) return;
+    if (of === 'tools') this.#isFailingAtTools = true;
     const { clock, random, log } = this.#deps;
     this.#connected = undefined;
     this.#last = error;

@@ -169,11 +169,17 @@ export class ToolIndex {
     this.#refused = 0;
   }
 
-  /** What has to be embedded still. */
-  missingVectors(): readonly { readonly hash: string; readonly text: string }[] {
+  /** The contents that have to be embedded still. */
+  missingVectors(): readonly string[] {
     return [...this.#entries.values()]
       .filter(({ slot, isRefused }) => !isRefused && !this.#vectors.has(slot))
-      .map(({ hash, tool }) => ({ hash, text: embeddingTextOf(tool) }));
+      .map(({ hash }) => hash);
+  }
+
+  /** What an embedding model is given of a tool; undefined when the content is not there any more. */
+  embeddingTextOf(contentHash: string): string | undefined {
+    const entry = this.#entries.get(contentHash);
+    return entry && embeddingTextOf(entry.tool);
   }
 
   /** The tools that a caller may find. Callers of equal rights share one; it follows the changes of the index. */

@@ -35,7 +35,8 @@ const start = async () => {
   const tools = new EmbedTools({
     service,
     cache: new VectorCache({ store }),
-    missing: () => left.filter((hash) => !given.includes(hash)).map((hash) => ({ hash, text: hash })),
+    missing: () => left.filter((hash) => !given.includes(hash)),
+    textOf: (hash) => hash,
     setVector: (hash) => given.push(hash),
     setRefused: () => assert.fail('refused'),
     dropVectors: () => {},
