@@ -140,11 +140,15 @@ const callback = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer
   if (login.purpose.kind === 'account') return deps.accountCallback(login, login.purpose, from);
   if (!from) return next(deps, login);
   const { interaction } = login.purpose;
+  const { address } = request;
   try {
     return await signedIn(deps, from);
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.code !== 'access_denied') throw error;
-    return closed(deps, login, { request, by: (oauth) => oauth.deny(interaction, 'the user has not signed in') });
+    return closed(deps, login, {
+      request,
+      by: (oauth) => oauth.deny(interaction, { why: 'the user has not signed in', address }),
+    });
   }
 };
 
@@ -179,6 +183,7 @@ const asked = async (deps: FlowDeps, login: Login, request: BrowserRequest): Pro
 const decide = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> => {
   const login = await found(deps, request);
   const { interaction } = forClient(login);
+  const { address } = request;
   const user = userOf(deps, login);
   if (user === undefined || (await nextUpstream(deps, login))) return next(deps, login);
   const { digest } = await deps.question(user);
@@ -192,10 +197,13 @@ const decide = async (deps: FlowDeps, request: BrowserRequest): Promise<Answer> 
   const outcome = isRefused ? 'denied' : 'success';
   await deps.record({ type: 'oauth_consent', outcome, source: request, user, clientId });
   if (isRefused)
-    return closed(deps, login, { request, by: (oauth) => oauth.deny(interaction, 'the user has refused') });
+    return closed(deps, login, {
+      request,
+      by: (oauth) => oauth.deny(interaction, { why: 'the user has refused', address }),
+    });
   for (const provider of login.finished.keys()) await deps.announce({ user, provider });
   const by: Decision['by'] = async (oauth) => {
-    const answer = await oauth.approve(interaction, user);
+    const answer = await oauth.approve(interaction, { user, address });
     // A code that is made after the end of the user's access would give tokens: it is told to nobody.
     return (await deps.isEnded(user, login.begunAt)) ? undefined : answer;
   };

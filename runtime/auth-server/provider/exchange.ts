@@ -10,8 +10,8 @@ export interface OAuthRequest {
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** A form. */
   readonly body?: string | undefined;
-  /** Of who has sent it, as far as it is known. */
-  readonly address?: string | undefined;
+  /** Of who has sent it, as far as it is known: bounds for one address count what the request causes. */
+  readonly address: string | undefined;
 }
 
 /** One request and its answer. Throws what made the server fail, where it has failed. */

@@ -18,9 +18,14 @@ export interface OAuth {
   /** Undefined: it has ended, or its time is over. */
   readonly waiting: (interaction: string) => Promise<WaitingRequest | undefined>;
   /** The answer that gives the client its code. Undefined: as `waiting`. */
-  readonly approve: (interaction: string, user: string) => Promise<Answer | undefined>;
+  readonly approve: (interaction: string, by: FromBrowser & { readonly user: string }) => Promise<Answer | undefined>;
   /** The answer that tells the client the refusal. Undefined: as `waiting`. */
-  readonly deny: (interaction: string, why: string) => Promise<Answer | undefined>;
+  readonly deny: (interaction: string, by: FromBrowser & { readonly why: string }) => Promise<Answer | undefined>;
+}
+
+interface FromBrowser {
+  /** Of the browser, as far as it is known. */
+  readonly address: string | undefined;
 }
 
 /** The id of the interaction where an answer of the authorization endpoint waits for a login; else undefined. */
@@ -29,11 +34,12 @@ export const interactionIn = ({ headers: { location = '' } }: Answer): string | 
 
 export const oauthOf = (provider: Provider, { resource }: Pick<AuthServerSettings, 'resource'>): OAuth => {
   const exchange = oauthExchange(provider);
-  const resume = (interaction: string): Promise<Answer> =>
+  const resume = (interaction: string, address: string | undefined): Promise<Answer> =>
     exchange({
       method: 'GET',
       path: `${ENDPOINTS.authorize}/${interaction}`,
       headers: { cookie: `${RESUME_COOKIE}=${interaction}` },
+      address,
     });
   return {
     exchange,
@@ -41,7 +47,7 @@ export const oauthOf = (provider: Provider, { resource }: Pick<AuthServerSetting
       const interaction = await provider.Interaction.find(id);
       return interaction && requestIn(interaction.params);
     },
-    approve: async (id, user) => {
+    approve: async (id, { user, address }) => {
       const interaction = await provider.Interaction.find(id);
       if (!interaction) return undefined;
       const { clientId, scopes } = requestIn(interaction.params);
@@ -51,14 +57,14 @@ export const oauthOf = (provider: Provider, { resource }: Pick<AuthServerSetting
       const grantId = await grant.save();
       interaction.result = { login: { accountId: user, remember: false }, consent: { grantId } };
       await interaction.persist();
-      return resume(id);
+      return resume(id, address);
     },
-    deny: async (id, why) => {
+    deny: async (id, { why, address }) => {
       const interaction = await provider.Interaction.find(id);
       if (!interaction) return undefined;
       interaction.result = { error: 'access_denied', error_description: why };
       await interaction.persist();
-      return resume(id);
+      return resume(id, address);
     },
   };
 };

@@ -4,6 +4,11 @@ import type { AuthServerSettings } from '../settings.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import { ENDPOINTS } from '../paths.ts';
 
+export type ProviderSettings = Pick<
+  AuthServerSettings,
+  'issuer' | 'resource' | 'audience' | 'scopesSupported' | 'lifespans'
+>;
+
 export interface ProviderParts {
   readonly keys: SigningKeys;
   readonly grants: Pick<Grants, 'adapter' | 'rotateRefreshToken' | 'attach'>;
@@ -34,7 +39,7 @@ const SESSION_SECONDS = 60;
  * The OAuth part of the authorization server: requests of clients, codes and tokens. Logins, consent, registration and
  * metadata are not its matter, and requests reach it in memory only (`exchange.ts`).
  */
-export const oauthProvider = (settings: AuthServerSettings, { keys, grants, profileOf }: ProviderParts): Provider => {
+export const oauthProvider = (settings: ProviderSettings, { keys, grants, profileOf }: ProviderParts): Provider => {
   const { issuer, lifespans, scopesSupported } = settings;
   const [{ alg }] = keys;
   const provider = new Provider(issuer, {
@@ -99,7 +104,7 @@ const GRANT_SECONDS = 366 * 24 * 3_600;
 
 const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000));
 
-const featuresOf = (settings: AuthServerSettings, alg: string): Configuration['features'] => ({
+const featuresOf = (settings: ProviderSettings, alg: string): Configuration['features'] => ({
   devInteractions: { enabled: false },
   userinfo: { enabled: false },
   rpInitiatedLogout: { enabled: false },
