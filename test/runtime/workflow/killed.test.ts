@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { errorOf, resultText } from '../../fixtures/answers.ts';
 import { answerJson, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { askedIn, sendModern } from '../../fixtures/modern-caller.ts';
-import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
+import { dumpOf, noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { sharedConfig } from '../../fixtures/replicas.ts';
 import { type RuntimeProcesses, runtimeProcesses } from '../../fixtures/runtime-process.ts';
 
@@ -54,11 +54,6 @@ describe('a workflow that waits at a replica which is killed', { skip: noRedis }
 
   const called = (): readonly string[] =>
     backend.requests.flatMap(({ method, params }) => (method === 'tools/call' ? [String(params['name'])] : []));
-  /** Everything that the store holds, as it holds it. */
-  const dump = async (): Promise<string> => {
-    const keys = (await redis.command('KEYS', '*')).split('\n');
-    return (await Promise.all(keys.map((key) => redis.command('--no-raw', 'DUMP', key)))).join('\n');
-  };
 
   for (const { name } of WORKFLOWS) {
     const read = `read_${name}`;
@@ -68,7 +63,7 @@ describe('a workflow that waits at a replica which is killed', { skip: noRedis }
       const { state } = askedIn(await sendModern(one.url, { name, args: {} }));
       assert.doesNotMatch(state, new RegExp(SECRET));
       assert.doesNotMatch(Buffer.from(state, 'base64').toString('latin1'), new RegExp(SECRET));
-      assert.doesNotMatch(await dump(), new RegExp(SECRET));
+      assert.doesNotMatch(await dumpOf(redis), new RegExp(SECRET));
       await one.kill();
       const answer = await sendModern(two.url, { name, args: {}, state, answers: YES });
       assert.match(resultText(answer), new RegExp(`${SECRET}.*"size":"${name === 'large' ? LARGE : 1}"`));
