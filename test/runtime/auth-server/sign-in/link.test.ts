@@ -38,7 +38,7 @@ describe('the link of one sign-in', { skip: noCertificates }, () => {
   const signIn = (page: BrowserAnswer, by = browser): Promise<BrowserAnswer> =>
     by.press(page, 'sign-in', { button: 'do' });
 
-  test('walks that one leg, and the call works then', async () => {
+  test('leads to that one provider, and the call works then', async () => {
     browser.visited.length = 0;
     const page = await browser.open(await linkOf());
     assert.match(page.text, /<bdi>g<\/bdi> at/);

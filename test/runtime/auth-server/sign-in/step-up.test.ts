@@ -38,7 +38,7 @@ describe('a login in which a client asks for a provider', { skip: noCertificates
     assert.deepEqual(await stepUp(browser, 'openid'), ['corp']);
   });
 
-  test('the browser that has shown who its user is walks that leg alone', async () => {
+  test('the browser that has shown who its user is goes to that provider alone', async () => {
     assert.deepEqual(await stepUp(browser, 'openid upstream:github'), ['github']);
     assert.deepEqual(await stepUp(browser, 'upstream:github'), ['github']);
     const headers = await gateway.signedIn(browser);
@@ -52,7 +52,7 @@ describe('a login in which a client asks for a provider', { skip: noCertificates
     assert.deepEqual(await stepUp(browser, 'openid upstream:corp upstream:github'), ['corp', 'github']);
   });
 
-  test('a browser whose user has nothing alive at the first provider walks that leg, too', async () => {
+  test('a browser whose user has nothing alive at the first provider goes there, too', async () => {
     const accounts = await browser.open(`${gateway.issuer}/oauth/accounts`);
     await browser.press(accounts, 'disconnect', { button: 'do', provider: 'corp' });
     assert.deepEqual(await stepUp(browser, 'upstream:github'), ['corp', 'github']);
@@ -71,9 +71,9 @@ describe('a login where every provider is asked', { skip: noCertificates }, () =
   });
   after(() => gateway.stop());
 
-  test('walks all legs, and in a step-up those alone that are asked for, or dead', async () => {
+  test('leads to all providers, and in a step-up to those alone that are asked for, or dead', async () => {
     const browser = gateway.browser();
-    const legs = async (scope: string): Promise<readonly string[]> => {
+    const providersOf = async (scope: string): Promise<readonly string[]> => {
       browser.visited.length = 0;
       assert.equal((await gateway.client.tokens({ browser, parameters: { scope } })).status, 200);
       return browser.visited
@@ -82,10 +82,10 @@ describe('a login where every provider is asked', { skip: noCertificates }, () =
         )
         .toReversed();
     };
-    assert.deepEqual(await legs('openid'), ['corp', 'github']);
-    assert.deepEqual(await legs('openid upstream:corp'), ['corp']);
+    assert.deepEqual(await providersOf('openid'), ['corp', 'github']);
+    assert.deepEqual(await providersOf('openid upstream:corp'), ['corp']);
     const accounts = await browser.open(`${gateway.issuer}/oauth/accounts`);
     await browser.press(accounts, 'disconnect', { button: 'do', provider: 'github' });
-    assert.deepEqual(await legs('openid upstream:corp'), ['corp', 'github']);
+    assert.deepEqual(await providersOf('openid upstream:corp'), ['corp', 'github']);
   });
 });

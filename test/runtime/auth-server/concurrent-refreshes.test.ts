@@ -9,7 +9,7 @@ import { noCertificates } from '../../fixtures/certificates.ts';
 import { noRedis } from '../../fixtures/redis.ts';
 import { registerClient, type TestClient, textIn } from '../../fixtures/signing-in.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
-import type { BothLegsArguments, BothLegsReport } from './both-legs-process.ts';
+import type { RefreshesArguments, RefreshesReport } from './concurrent-refreshes-process.ts';
 
 const USERS = 50;
 /** Of each user, by each of two processes; `REFRESHES=1000` is the full size. */
@@ -31,7 +31,7 @@ describe(
     let client: TestClient;
     let person = '';
     before(async () => {
-      folder = await scratchFolder('both-legs');
+      folder = await scratchFolder('concurrent-refreshes');
       at = await startAuthReplicas({
         providers: ['corp'],
         person: () => person,
@@ -55,8 +55,8 @@ describe(
       await folder.remove();
     });
 
-    const runProcess = async (name: string): Promise<BothLegsReport> => {
-      const given: BothLegsArguments = {
+    const runProcess = async (name: string): Promise<RefreshesReport> => {
+      const given: RefreshesArguments = {
         folder: folder.path,
         servers: at.replicas.map(({ port }) => `http://127.0.0.1:${port}`),
         clientId: client.id,
@@ -64,9 +64,9 @@ describe(
         rounds: REFRESHES,
         name,
       };
-      const program = join(import.meta.dirname, 'both-legs-process.ts');
+      const program = join(import.meta.dirname, 'concurrent-refreshes-process.ts');
       const child = spawn(process.execPath, [program, JSON.stringify(given)], { stdio: ['ignore', 'pipe', 'inherit'] });
-      return JSON.parse(await text(child.stdout)) as BothLegsReport;
+      return JSON.parse(await text(child.stdout)) as RefreshesReport;
     };
 
     /** Refresh tokens of requests that the provider never looked at. */
@@ -86,14 +86,14 @@ describe(
       };
     };
 
-    test('nobody is signed out on either leg, and no refresh token is shown twice to the provider', async (t) => {
+    test('nobody is signed out here or at the provider, and no refresh token is shown twice to the provider', async (t) => {
       const stay = beAwayAtTimes();
       t.after(stay);
       const reports = await Promise.all(['one', 'two'].map(runProcess));
       stay();
       const logouts = reports.flatMap((report) => report.logouts);
       assert.deepEqual(logouts, []);
-      const sum = (of: (report: BothLegsReport) => number): number => reports.reduce((all, each) => all + of(each), 0);
+      const sum = (of: (report: RefreshesReport) => number): number => reports.reduce((all, each) => all + of(each), 0);
       assert.equal(
         sum(({ refreshes }) => refreshes),
         2 * USERS * REFRESHES,

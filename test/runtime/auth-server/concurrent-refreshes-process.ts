@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
  * One of several processes of the same clients: they share a folder with the refresh token of each user, read it,
  * refresh, write what they got, without a lock, and call a tool. Some answers they never read.
  */
-export interface BothLegsArguments {
+export interface RefreshesArguments {
   readonly folder: string;
   readonly servers: readonly string[];
   readonly clientId: string;
@@ -18,7 +18,7 @@ export interface BothLegsArguments {
 }
 
 /** Written as one line of JSON at the end. */
-export interface BothLegsReport {
+export interface RefreshesReport {
   readonly refreshes: number;
   readonly calls: number;
   readonly lostAnswers: number;
@@ -28,7 +28,7 @@ export interface BothLegsReport {
   readonly logouts: readonly string[];
 }
 
-const { folder, servers, clientId, users, rounds, name } = JSON.parse(process.argv[2] ?? '') as BothLegsArguments;
+const { folder, servers, clientId, users, rounds, name } = JSON.parse(process.argv[2] ?? '') as RefreshesArguments;
 const report = { refreshes: 0, calls: 0, lostAnswers: 0, failures: 0, logouts: [] as string[] };
 
 interface Answer {
