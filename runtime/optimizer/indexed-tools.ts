@@ -1,5 +1,5 @@
 import type { ListPages } from '../catalog/index.ts';
-import { nextTurn } from '../process/index.ts';
+import { pauses } from './pauses.ts';
 import { ReadTools, type ToolEntry } from './read-tools.ts';
 import { serverOf } from './server-summary.ts';
 import type { Selection, ToolIndex } from './search/index.ts';
@@ -7,9 +7,6 @@ import { type UserList, UserTools } from './user-tools.ts';
 
 /** A list of tools as the catalog has it: the same value as long as nothing in it changes. */
 export type ToolList = Pick<ListPages, 'entries'>;
-
-/** Tools that are read between two turns of the event loop. */
-const AT_ONCE = 32;
 
 /** Passes over a user's list in one search, while the shared tools change. */
 const MOST_PASSES = 2;
@@ -53,11 +50,12 @@ export class IndexedTools {
     if (!this.#pass) void this.#update();
   }
 
-  /** Removes all tools, those of users included: there is no search any more. */
-  clear(): void {
+  /** Removes all tools, those of users included: there is no search any more. Resolves once they are gone. */
+  async clear(): Promise<void> {
     this.#clearings += 1;
-    this.#users.clear();
     this.share([]);
+    await this.#users.clear();
+    await this.settled();
   }
 
   /** Resolves once the index has the tools that are shared at this moment, or later ones: after two passes at most. */
@@ -119,8 +117,13 @@ export class IndexedTools {
       if (isAdded) this.#index.add(tool(), hash);
       if (isAdded || !isRead) await worked();
     }
-    for (const hash of this.#shared) if (!next.has(hash)) this.#index.remove(hash);
+    const before = this.#shared;
     this.#shared = next;
+    for (const hash of before) {
+      if (next.has(hash)) continue;
+      this.#index.remove(hash);
+      await worked();
+    }
     this.#current = wanted;
     this.#onChange();
   }
@@ -158,19 +161,9 @@ export class IndexedTools {
     }
     if (clearings !== this.#clearings) return this.#users.release(hashes);
     const own = { shared, hashes };
-    this.#users.keep(own, this.#ofUsers.get(list));
+    const before = this.#ofUsers.get(list);
     this.#ofUsers.set(list, own);
     if (hashes.length > 0) this.#onChange();
+    await this.#users.keep(own, before);
   }
 }
-
-/** To be awaited after each tool: lets input be read now and then. */
-const pauses = (): (() => Promise<void>) => {
-  let left = AT_ONCE;
-  return async () => {
-    left -= 1;
-    if (left > 0) return;
-    left = AT_ONCE;
-    await nextTurn();
-  };
-};

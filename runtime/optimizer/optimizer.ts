@@ -49,7 +49,7 @@ export const optimizer = (deps: OptimizerDeps): Optimizer => {
   const update = (): void => {
     if (!followed) return;
     if (settings()) indexed.share(followed.catalog().all.tools.entries);
-    else indexed.clear();
+    else void indexed.clear();
   };
   return {
     all: () => (settings() ? OPTIMIZER_TOOLS : []),

@@ -1,3 +1,4 @@
+import { pauses } from './pauses.ts';
 import type { ReadTool } from './read-tools.ts';
 import type { ToolIndex } from './search/index.ts';
 
@@ -51,7 +52,8 @@ export class UserTools {
   }
 
   /** Ends a use of each. */
-  release(hashes: readonly string[]): void {
+  async release(hashes: readonly string[]): Promise<void> {
+    const worked = pauses();
     for (const hash of hashes) {
       const known = this.#contents.get(hash);
       if (!known) continue;
@@ -60,26 +62,29 @@ export class UserTools {
       this.#contents.delete(hash);
       this.#bytes -= known.bytes;
       this.#index.remove(hash);
+      await worked();
     }
   }
 
   /** Keeps a list whose tools were added, in place of `before`, and of others as far as there is no room. */
-  keep(list: UserList, before: UserList | undefined): void {
-    if (before) this.#drop(before);
+  async keep(list: UserList, before: UserList | undefined): Promise<void> {
     if (list.hashes.length > 0) this.#kept.add(list);
+    if (before) await this.#drop(before);
     for (const oldest of this.#kept) {
       const { lists, bytes } = this.#bounds;
       if ((this.#kept.size <= lists && this.#bytes <= bytes) || oldest === list) return;
-      this.#drop(oldest);
+      await this.#drop(oldest);
     }
   }
 
   /** Removes the tools of all lists that are kept. */
-  clear(): void {
-    for (const list of this.#kept) this.#drop(list);
+  async clear(): Promise<void> {
+    const lists = [...this.#kept];
+    this.#kept.clear();
+    for (const { hashes } of lists) await this.release(hashes);
   }
 
-  #drop(list: UserList): void {
-    if (this.#kept.delete(list)) this.release(list.hashes);
+  async #drop(list: UserList): Promise<void> {
+    if (this.#kept.delete(list)) await this.release(list.hashes);
   }
 }

@@ -48,9 +48,19 @@ test('two searches of one user at one time add the tools once', async () => {
   const [one, other] = await Promise.all([indexed.selectionOf(list), indexed.selectionOf(list)]);
   assert.equal(one, other);
   assert.deepEqual([one.size, index.size], [100, 100]);
-  indexed.clear();
-  await indexed.settled();
+  await indexed.clear();
   assert.equal(index.size, 0);
+});
+
+test('input is read in between while tools are removed, shared ones and those of users', async () => {
+  const { index, indexed } = start();
+  indexed.share(entries(500, 'shared'));
+  await indexed.settled();
+  await indexed.selectionOf({ entries: entries(500, 'own') });
+  assert.equal(index.size, 1_000);
+  const turns = await turnsOf(indexed.clear());
+  assert.equal(index.size, 0);
+  assert.ok(turns > 12, `${turns} turns`);
 });
 
 test('a search does not wait for a backend that goes on changing its tools', async () => {
@@ -91,8 +101,7 @@ test('without an optimizer the index has no tools, those that are being added in
   const { index, indexed } = start();
   await indexed.selectionOf({ entries: entries(50, 'one') });
   const adding = indexed.selectionOf({ entries: entries(50, 'other') });
-  indexed.clear();
-  await Promise.all([adding, indexed.settled()]);
+  await Promise.all([adding, indexed.clear()]);
   assert.equal(index.size, 0);
 });
 

@@ -8,26 +8,26 @@ const start = (bounds: { readonly lists: number; readonly bytes: number }) => {
   const users = new UserTools(index, bounds);
   const shared = new Set<string>();
   /** A list of tools of 100 bytes each. */
-  const keep = (hashes: readonly string[], before?: UserList): UserList => {
+  const keep = async (hashes: readonly string[], before?: UserList): Promise<UserList> => {
     for (const hash of hashes) users.add({ hash, bytes: 100, tool: () => ({ name: hash }) });
     const list = { shared, hashes };
-    users.keep(list, before);
+    await users.keep(list, before);
     return list;
   };
   return { index, users, keep };
 };
 
-test('the tools of the least recently searched list are removed when there are too many bytes', () => {
+test('the tools of the least recently searched list are removed when there are too many bytes', async () => {
   const { index, users, keep } = start({ lists: 10, bytes: 300 });
-  const [one, two] = [keep(['a']), keep(['b'])];
+  const [one, two] = [await keep(['a']), await keep(['b'])];
   assert.ok(users.use(one));
-  keep(['c', 'd']);
+  await keep(['c', 'd']);
   assert.deepEqual([users.use(one), users.use(two), index.size], [true, false, 3]);
 });
 
-test('the tools of the least recently searched list are removed when there are too many lists', () => {
+test('the tools of the least recently searched list are removed when there are too many lists', async () => {
   const { index, users, keep } = start({ lists: 2, bytes: 1_000 });
-  const lists = [keep(['a']), keep(['b']), keep(['c'])];
+  const lists = [await keep(['a']), await keep(['b']), await keep(['c'])];
   assert.deepEqual(
     lists.map((list) => users.use(list)),
     [false, true, true],
@@ -35,24 +35,24 @@ test('the tools of the least recently searched list are removed when there are t
   assert.equal(index.size, 2);
 });
 
-test('a tool that several lists have counts once, and goes with the last of them', () => {
+test('a tool that several lists have counts once, and goes with the last of them', async () => {
   const { index, users, keep } = start({ lists: 10, bytes: 200 });
-  const lists = [keep(['a']), keep(['a']), keep(['a']), keep(['b'])];
+  const lists = [await keep(['a']), await keep(['a']), await keep(['a']), await keep(['b'])];
   assert.ok(lists.every((list) => users.use(list)));
-  keep(['c']);
+  await keep(['c']);
   assert.ok(!lists.slice(0, 3).some((list) => users.use(list)));
   assert.equal(index.size, 2);
 });
 
-test('a list alone that is larger than the bound is searched all the same', () => {
+test('a list alone that is larger than the bound is searched all the same', async () => {
   const { index, users, keep } = start({ lists: 10, bytes: 100 });
-  const list = keep(['a', 'b', 'c']);
+  const list = await keep(['a', 'b', 'c']);
   assert.deepEqual([users.use(list), index.size], [true, 3]);
 });
 
-test('a list takes the place of the one before', () => {
+test('a list takes the place of the one before', async () => {
   const { index, users, keep } = start({ lists: 10, bytes: 1_000 });
-  const before = keep(['a', 'b']);
-  keep(['b', 'c'], before);
+  const before = await keep(['a', 'b']);
+  await keep(['b', 'c'], before);
   assert.deepEqual([users.use(before), index.size], [false, 2]);
 });
