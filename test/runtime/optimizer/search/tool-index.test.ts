@@ -80,15 +80,18 @@ test('only tools of the selection are found', () => {
   assert.deepEqual(names(search(indexOf(TOOLS), 'github issue', { tools: [FORECAST] })), []);
 });
 
-/** Short texts of few words, so that tools have much in common. */
-const someTool = record({
-  name: array(constantFrom('list', 'file', 'issue', 'user', 'get'), { minLength: 1, maxLength: 3 }).map((words) =>
-    words.join('_'),
-  ),
-  description: array(constantFrom('list', 'files', 'issues', 'users', 'of', 'secret', 'vault')).map((words) =>
-    words.join(' '),
-  ),
-});
+/** Short texts of few words, so that tools have much in common; equal ones are equal as values, prototypes included. */
+const someTool = record(
+  {
+    name: array(constantFrom('list', 'file', 'issue', 'user', 'get'), { minLength: 1, maxLength: 3 }).map((words) =>
+      words.join('_'),
+    ),
+    description: array(constantFrom('list', 'files', 'issues', 'users', 'of', 'secret', 'vault')).map((words) =>
+      words.join(' '),
+    ),
+  },
+  { noNullPrototype: true },
+);
 const direction = array(integer({ min: 1, max: 9 }), { minLength: 3, maxLength: 3 });
 
 test('tools outside of the selection change nothing: the answer is that of an index without them', () => {
