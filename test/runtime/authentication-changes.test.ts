@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { until } from '../cluster/until.ts';
 import { type Behaviour, textResult } from '../fixtures/backend.ts';
 import { AUDIENCE } from '../fixtures/identity-provider.ts';
 import { listen, LISTEN_HEADERS, listenRequest } from '../fixtures/listening.ts';
@@ -10,6 +10,7 @@ import { INITIALIZE, post } from '../fixtures/raw-client.ts';
 import { noRedis, startRedis } from '../fixtures/redis.ts';
 import { isReady, openShared } from '../fixtures/replicas.ts';
 import { configFile, startRuntime } from '../fixtures/runtime.ts';
+import { scraped } from '../fixtures/scraped.ts';
 import { startLegacyWatched } from '../fixtures/watched-backends.ts';
 import {
   endsInOrder,
@@ -217,10 +218,12 @@ describe('what is open when authentication changes', () => {
     });
     const ended = new Promise<void>((resolve) => socket.on('end', resolve));
     const written = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${written}\r\n${body.slice(0, 10)}`);
-    // The token is known once another request with it was answered.
+    // The token is known once a request with it was answered, so the next one needs no check that takes time.
     await gateway.enter(token);
-    await setImmediate();
+    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${written}\r\n${body.slice(0, 10)}`);
+    await until('the request under way', async () =>
+      (await scraped(running, 'vmcp_requests_active')).includes('vmcp_requests_active 1') ? true : undefined,
+    );
     assert.deepEqual(running.reload(gateway.file({ ...keys, audience: OTHER_AUDIENCE })), { ok: true });
     socket.write(body.slice(10));
     await is('it listens', () => text.includes('acknowledged'));
