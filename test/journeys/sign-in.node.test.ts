@@ -95,12 +95,16 @@ const example = async (): Promise<readonly object[]> => {
     .replaceAll('https://hub.example.com', providers.hub.issuer)
     .replaceAll('https://mcp.hub.example.com/mcp', backend.url)
     .replaceAll('redis:6379', `${node.hostAddress}:${redis.address.split(':')[1]}`);
-  return parseAllDocuments(written).map((document) => {
+  const all = parseAllDocuments(written).map((document) => {
     const each = document.toJS() as Resource;
     if (each.kind === 'VirtualMCPServer') return { ...each, spec: { ...each.spec, ...TRUSTING } };
     return each.kind === 'MCPOIDCConfig' ? ownIssuer(each.metadata.name, doors.gateway) : each;
   });
+  // The server last: a user who signs in before its backend is there has not agreed that the backend gets a token.
+  return all.toSorted((a, b) => Number(isServer(a)) - Number(isServer(b)));
 };
+
+const isServer = (each: object): boolean => 'kind' in each && each.kind === 'VirtualMCPServer';
 
 /** On localhost an issuer need not have TLS. */
 const ownIssuer = (name: string, { origin }: Doorway): object =>
@@ -145,6 +149,7 @@ before(async () => {
     ...(await example()),
   );
   await untilReady('vmcp/gateway');
+  await node.kubectl(['wait', 'vmcp/gateway', '--for=jsonpath={.status.backendCount}=1', '--timeout=180s']);
   await leadTo('gateway', 'vmcp-gateway');
 });
 
