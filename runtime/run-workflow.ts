@@ -1,5 +1,6 @@
 import { compositeToolSchema, findingsIn, formatPath, InvalidConfigError } from './config/index.ts';
 import type { ConfigFile } from './config/index.ts';
+import { objectIn } from './json/index.ts';
 import type { Log } from './observe/index.ts';
 import type { RunCommand, TextSource } from './process/index.ts';
 import { printable } from './text.ts';
@@ -98,18 +99,19 @@ const prepared = async ({ target, ...command }: RunCommand, deps: RunDeps): Prom
 
 /** The workflow of a file as it is written: the one of this name, or the only one. */
 const foundIn = (written: ConfigFile, name: string | undefined): unknown => {
-  const all = workflowsIn(written);
-  const file = written.name;
-  const [only, ...others] = all.map(nameOf);
-  if (name === undefined && all.length === 0) throw new Error(`${file}: there is no composite tool in it`);
-  if (name === undefined && others.length > 0)
-    throw new Error(
-      `${file}: it has the composite tools ${[only, ...others].join(', ')}; name one: vmcp workflow run NAME -c ${file}`,
-    );
-  if (name === undefined) return all[0];
+  if (name === undefined) return onlyOneIn(written);
   const found = workflowNamed(written, name);
   if (found.ok) return found.workflow;
-  throw new Error(`${file}: ${found.problem}`);
+  throw new Error(`${written.name}: ${found.problem}`);
+};
+
+const onlyOneIn = (written: ConfigFile): unknown => {
+  const file = written.name;
+  const all = workflowsIn(written);
+  if (all.length === 0) throw new Error(`${file}: there is no composite tool in it`);
+  if (all.length === 1) return all[0];
+  const names = all.map(nameOf).join(', ');
+  throw new Error(`${file}: it has the composite tools ${names}; name one: vmcp workflow run NAME -c ${file}`);
 };
 
 const workflowOf = (written: unknown, file: string): WorkflowConfig => {
@@ -129,13 +131,7 @@ const demandParameters = (workflow: WorkflowConfig, text: string): Readonly<Reco
 
 /** The server knows what its workflow takes. */
 const demandObject = (text: string): void => {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
-  } catch {
-    // Told below.
-  }
-  throw new Error('--params: they are no JSON object; write {"name": value}');
+  if (!objectIn(text)) throw new Error('--params: they are no JSON object; write {"name": value}');
 };
 
 const demandAskingSteps = ({ name, steps }: WorkflowConfig, answers: GivenAnswers): void => {

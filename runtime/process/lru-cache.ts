@@ -5,11 +5,11 @@ export interface LruBounds {
 }
 
 /** A cache of the most recently used values. A value larger than the byte bound is not kept. */
-export interface LruCache<V> {
-  readonly get: (key: string) => V | undefined;
+export interface LruCache<V, K = string> {
+  readonly get: (key: K) => V | undefined;
   /** Adds or replaces a value, which counts as `bytes`. */
-  readonly set: (key: string, value: V, bytes: number) => void;
-  readonly delete: (key: string) => void;
+  readonly set: (key: K, value: V, bytes: number) => void;
+  readonly delete: (key: K) => void;
   /** Deletes every value of which this does not hold. */
   readonly retain: (isKept: (value: V) => boolean) => void;
   readonly count: () => number;
@@ -26,11 +26,11 @@ interface Entry<V> {
  * An empty cache with these bounds. Evicts by second chance: an entry that was used since it was last the first in line
  * goes back to the end of the line. So a use costs a flag, and only an eviction moves anything.
  */
-export const lruCache = <V>(bounds: LruBounds): LruCache<V> => {
+export const lruCache = <V, K = string>(bounds: LruBounds): LruCache<V, K> => {
   // Maps keep the order of insertion.
-  const line = new Map<string, Entry<V>>();
+  const line = new Map<K, Entry<V>>();
   let total = 0;
-  const remove = (key: string): void => {
+  const remove = (key: K): void => {
     total -= line.get(key)?.bytes ?? 0;
     line.delete(key);
   };

@@ -1,3 +1,4 @@
+import { objectIn } from '../json/index.ts';
 import { planWorkflows } from './plan.ts';
 import type { WorkflowConfig } from './step.ts';
 import { isObjectValue } from './values.ts';
@@ -9,9 +10,8 @@ export type CheckedParameters =
 
 /** Parameters from JSON text, as a call of the workflow takes them: defaults are filled in. */
 export const checkedParameters = (config: WorkflowConfig, text: string): CheckedParameters => {
-  const params = valueOf(text);
-  if (!isObjectValue(params))
-    return { ok: false, problems: ['they are no JSON object; write {"name": value}', takenBy(config)] };
+  const params = objectIn(text);
+  if (!params) return { ok: false, problems: ['they are no JSON object; write {"name": value}', takenBy(config)] };
   const check = planWorkflows([config]).get(config.name)?.check;
   const issues = check?.(params, Buffer.byteLength(text)) ?? [];
   if (issues.length === 0) return { ok: true, params };
@@ -19,14 +19,6 @@ export const checkedParameters = (config: WorkflowConfig, text: string): Checked
     ok: false,
     problems: [...issues.map(({ path, message }) => `${fieldAt(path)} ${message}`), takenBy(config)],
   };
-};
-
-const valueOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 };
 
 /** RFC 6901 §4 */

@@ -31,26 +31,17 @@ export const dryRunData = ({ workflow, params, steps: ids, results }: DryRunData
 };
 
 /** What the templates of an inner step see while the items of its loop are not known. */
-export const dataOfUnknownItem = (data: TemplateData, itemVar: string): TemplateData => ({
-  __proto__: null,
-  ...data,
-  forEach: unknownItem(itemVar),
-  get index() {
-    return notYetKnown('index');
-  },
-  get [itemVar]() {
-    return notYetKnown(itemVar);
-  },
-});
-
-const unknownItem = (itemVar: string): TemplateData => ({
-  get index() {
-    return notYetKnown('index');
-  },
-  get [itemVar]() {
-    return notYetKnown(itemVar);
-  },
-});
+export const dataOfUnknownItem = (data: TemplateData, itemVar: string): TemplateData => {
+  const item = {
+    get index() {
+      return notYetKnown('index');
+    },
+    get [itemVar]() {
+      return notYetKnown(itemVar);
+    },
+  };
+  return Object.defineProperties({ __proto__: null, ...data, forEach: item }, Object.getOwnPropertyDescriptors(item));
+};
 
 const notYetKnown = (name: string): never => {
   throw new NotYetKnown(name);

@@ -1,9 +1,8 @@
-import { fieldsOf, type Template } from '../templates/index.ts';
+import { fieldsOf, parseTemplate, type Template } from '../templates/index.ts';
 import { stepsRead } from '../workflow-checks/index.ts';
 import { dataOfUnknownItem, NotYetKnown } from './dry-run-data.ts';
 import { type Expand, isTrue, templateIn, type TemplateData } from './expansion.ts';
 import { StepFailure } from './failure.ts';
-import { parseTemplate } from '../templates/index.ts';
 import type { StepConfig } from './step.ts';
 import { dataOfItem } from './steps/for-each.ts';
 import { parsed } from './values.ts';

@@ -3,7 +3,7 @@ import { objectIn } from '../json/index.ts';
 import { clipped } from '../text.ts';
 import { templateIn } from './expansion.ts';
 import type { WorkflowConfig } from './step.ts';
-import { isObjectValue } from './values.ts';
+import { isObjectValue, isOfType } from './values.ts';
 
 /** A call of a step, as far as it is the same in each run. */
 export interface WrittenCall {
@@ -91,23 +91,3 @@ const valueProblem = (name: string, value: unknown, schema: unknown): readonly s
 const MOST_WORDS = 10;
 
 const quoted = (name: string): string => clipped(JSON.stringify(name), MAX_TEXT);
-
-/** Undefined: there is no such type. */
-const isOfType = (value: unknown, type: unknown): boolean | undefined => {
-  switch (type) {
-    case 'null':
-      return value === null;
-    case 'integer':
-      return Number.isInteger(value);
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return isObjectValue(value);
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type;
-    default:
-      return undefined;
-  }
-};

@@ -38,16 +38,23 @@ export const coerced = (value: unknown, type: ValueType | undefined): unknown =>
   return undefined;
 };
 
-const isOfType = (value: unknown, type: ValueType): boolean => {
+/** Whether a value is of this type of JSON Schema; undefined: there is no such type. */
+export const isOfType = (value: unknown, type: unknown): boolean | undefined => {
   switch (type) {
+    case 'null':
+      return value === null;
     case 'integer':
       return Number.isInteger(value);
     case 'array':
       return Array.isArray(value);
     case 'object':
       return isObjectValue(value);
-    default:
+    case 'string':
+    case 'number':
+    case 'boolean':
       return typeof value === type;
+    default:
+      return undefined;
   }
 };
 

@@ -57,7 +57,7 @@ interface Failed {
 }
 
 /** What is remembered of one sort of clients, and what is fetched for them. */
-interface Shelf {
+interface DocumentCache {
   readonly fetchFor: (address: string | undefined) => GuardedFetch;
   readonly known: LruCache<Known>;
   readonly failed: LruCache<Failed>;
@@ -65,7 +65,7 @@ interface Shelf {
   readonly fetching: string[];
 }
 
-const shelfOf = (fetchFor: Shelf['fetchFor'], bounds: LruBounds): Shelf => ({
+const newCache = (fetchFor: DocumentCache['fetchFor'], bounds: LruBounds): DocumentCache => ({
   fetchFor,
   known: lruCache(bounds),
   failed: lruCache(bounds),
@@ -75,37 +75,37 @@ const shelfOf = (fetchFor: Shelf['fetchFor'], bounds: LruBounds): Shelf => ({
 /** Documents by their URLs, bounded; each is fetched once at a time, whoever asks. */
 export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients => {
   const { clock } = deps;
-  const inUse = shelfOf(() => deps.fetchInUse, DOCUMENT_BOUNDS.inUse);
-  const others = shelfOf(strangerFetch(deps), DOCUMENT_BOUNDS.others);
+  const inUse = newCache(() => deps.fetchInUse, DOCUMENT_BOUNDS.inUse);
+  const others = newCache(strangerFetch(deps), DOCUMENT_BOUNDS.others);
   const underWay = new Map<string, Promise<PublishedClient>>();
-  const shelfWith = (url: string): Shelf => (inUse.known.get(url) ? inUse : others);
+  const cacheWith = (url: string): DocumentCache => (inUse.known.get(url) ? inUse : others);
 
-  const begin = async (url: string, shelf: Shelf, address: string | undefined): Promise<PublishedClient> => {
+  const begin = async (url: string, cache: DocumentCache, address: string | undefined): Promise<PublishedClient> => {
     const network = networkOf(address);
-    shelf.fetching.push(network);
+    cache.fetching.push(network);
     try {
-      const fetch = shelf.fetchFor(address);
+      const fetch = cache.fetchFor(address);
       // Meanwhile a user may have signed in with the client.
-      return await fetchAnew(url, { fetch, shelf: () => shelfWith(url), clock });
+      return await fetchAnew(url, { fetch, cache: () => cacheWith(url), clock });
     } finally {
-      shelf.fetching.splice(shelf.fetching.indexOf(network), 1);
+      cache.fetching.splice(cache.fetching.indexOf(network), 1);
       underWay.delete(url);
     }
   };
 
   return {
     find: async (url, address) => {
-      const shelf = shelfWith(url);
-      const old = shelf.known.get(url);
+      const cache = cacheWith(url);
+      const old = cache.known.get(url);
       const now = clock.now();
       if (old && now < old.freshUntil) return old.client;
-      const failure = shelf.failed.get(url);
+      const failure = cache.failed.get(url);
       if (failure && now < failure.at + RETRY_SECONDS * 1000) return stillUsable(old, failure.error, now);
       const running = underWay.get(url);
       if (running) return running;
-      if (!hasRoom(shelf, shelf === inUse ? undefined : networkOf(address))) return stillUsable(old, notAsked(), now);
+      if (!hasRoom(cache, cache === inUse ? undefined : networkOf(address))) return stillUsable(old, notAsked(), now);
       // A copy: the id may be a slice of a whole query, which would live as long as what is remembered by it.
-      const started = begin(structuredClone(url), shelf, address);
+      const started = begin(structuredClone(url), cache, address);
       underWay.set(url, started);
       return started;
     },
@@ -121,36 +121,36 @@ export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients 
 };
 
 /** `network`: undefined where those of one address are not counted. */
-const hasRoom = ({ fetching }: Shelf, network: string | undefined): boolean =>
+const hasRoom = ({ fetching }: DocumentCache, network: string | undefined): boolean =>
   fetching.length < FETCHES_AT_ONCE &&
   (network === undefined || fetching.filter((each) => each === network).length < FETCHES_OF_ONE_ADDRESS);
 
 interface FetchParts {
   readonly fetch: GuardedFetch;
   /** Where the client is remembered at this moment. */
-  readonly shelf: () => Shelf;
+  readonly cache: () => DocumentCache;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-const fetchAnew = async (url: string, { fetch, shelf, clock }: FetchParts): Promise<PublishedClient> => {
+const fetchAnew = async (url: string, { fetch, cache, clock }: FetchParts): Promise<PublishedClient> => {
   try {
     const { client: read, freshSeconds } = await fetchClient(url, fetch, clock.now());
     const { client, bytes } = keptClient(read);
     const now = clock.now();
-    const { known, failed } = shelf();
+    const { known, failed } = cache();
     known.set(url, { client, bytes, fetchedAt: now, freshUntil: now + freshSeconds * 1000 }, bytes + url.length);
     failed.delete(url);
     return client;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    if (error instanceof NotAsked) return stillUsable(shelf().known.get(url), error, clock.now());
-    return afterFailure(url, shelf(), { error, at: clock.now() });
+    if (error instanceof NotAsked) return stillUsable(cache().known.get(url), error, clock.now());
+    return afterFailure(url, cache(), { error, at: clock.now() });
   }
 };
 
 const afterFailure = (
   url: string,
-  { known, failed }: Shelf,
+  { known, failed }: DocumentCache,
   { error, at }: Pick<Failed, 'error' | 'at'>,
 ): PublishedClient => {
   const isMissing = error instanceof Unreadable && error.isMissing;

@@ -77,30 +77,28 @@ export const tracingObservers = (settings: SpanSettings, deps: TracingDeps): Par
       if (!parent) return next();
       const inner = startChild(deps.tracer, parent, { ...innerSpan(call, settings), kind: SpanKind.INTERNAL });
       calls.set(call, inner);
-      return ended(inner, next);
+      return ended(inner, next, errorOfCall);
     },
     aroundBackendCall: (call, target, next) => {
       const parent = calls.get(call);
       if (!parent) return next(call);
       const sent = startChild(deps.tracer, parent, { ...clientSpan(call, target, settings), kind: SpanKind.CLIENT });
       const context = travelling(sent.span.spanContext());
-      return ended(sent, () => next({ ...call, trace: context, request: withTraceContext(call.request, context) }));
+      const traced = { ...call, trace: context, request: withTraceContext(call.request, context) };
+      return ended(sent, () => next(traced), errorOfCall);
     },
-    aroundStep: async (call, step, next) => {
+    aroundStep: (call, step, next) => {
       const parent = calls.get(call);
       if (!parent) return next(call);
       const traced = startChild(deps.tracer, parent, { ...stepSpan(step, settings), kind: SpanKind.INTERNAL });
       const ofStep = { ...call };
       calls.set(ofStep, traced);
-      try {
+      const performed = async (): ReturnType<typeof next> => {
         const outcome = await next(ofStep);
         described(traced.span, () => stepAttributes(outcome.state));
-        end(traced, () => (outcome.state === 'failed' ? STEP_FAILED : undefined));
         return outcome;
-      } catch (thrown) {
-        end(traced, () => errorOfThrown(thrown));
-        throw thrown;
-      }
+      };
+      return ended(traced, performed, ({ state }) => (state === 'failed' ? STEP_FAILED : undefined));
     },
   };
 };
@@ -161,16 +159,23 @@ const startChild = (tracer: Tracer, { span, at }: Traced, { name, attributes, ki
   return { span: described(tracer.startSpan(name, { kind, startTime: at() }, context), attributes), at };
 };
 
-const ended = async (traced: Traced, next: () => Promise<Reply>): Promise<Reply> => {
+/** Ends the span with the work; `errorOf`: `error.type` of an outcome that is a failure. */
+const ended = async <Outcome>(
+  traced: Traced,
+  work: () => Promise<Outcome>,
+  errorOf: (outcome: Outcome) => string | undefined,
+): Promise<Outcome> => {
   try {
-    const reply = await next();
-    end(traced, () => errorOfReply(reply, true));
-    return reply;
+    const outcome = await work();
+    end(traced, () => errorOf(outcome));
+    return outcome;
   } catch (thrown) {
     end(traced, () => errorOfThrown(thrown));
     throw thrown;
   }
 };
+
+const errorOfCall = (reply: Reply): string | undefined => errorOfReply(reply, true);
 
 /** Texts of errors may hold what a client or a backend wrote, so spans have only their kinds. */
 const end = ({ span, at }: Traced, errorOf: () => string | undefined): void => {

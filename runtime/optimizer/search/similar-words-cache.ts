@@ -1,3 +1,4 @@
+import { type LruCache, lruCache } from '../../process/index.ts';
 import { SimilarWords } from './similar-words.ts';
 
 export interface TableBounds {
@@ -11,34 +12,28 @@ const BOUNDS: TableBounds = { tables: 32, words: 100_000 };
 
 /**
  * A table of the words of each selection, by its mask, made when it is first needed: a table of all words would have
- * the time of a search depend on hidden ones. The least recently used tables are dropped first.
+ * the time of a search depend on hidden ones. Tables that were not used lately are dropped first.
  */
 export class SimilarWordsCache {
-  readonly #bounds: TableBounds;
-  /** Maps keep the order of insertion: the first table is the least recently used one. */
-  readonly #tables = new Map<Uint8Array, SimilarWords>();
-  #words = 0;
+  readonly #mostWords: number;
+  /** Its bytes are words. */
+  readonly #tables: LruCache<SimilarWords, Uint8Array>;
 
-  constructor(bounds = BOUNDS) {
-    this.#bounds = bounds;
+  constructor({ tables, words } = BOUNDS) {
+    this.#mostWords = words;
+    this.#tables = lruCache({ count: tables, bytes: words });
   }
 
   get size(): number {
-    return this.#tables.size;
+    return this.#tables.count();
   }
 
   tableOf(mask: Uint8Array, words: () => ReadonlySet<string>): SimilarWords {
     const before = this.#tables.get(mask);
-    const table = before ?? new SimilarWords(words());
-    if (before) this.#tables.delete(mask);
-    else this.#words += table.size;
-    this.#tables.set(mask, table);
-    for (const [oldest, { size }] of this.#tables) {
-      const isWithin = this.#tables.size <= this.#bounds.tables && this.#words <= this.#bounds.words;
-      if (isWithin || oldest === mask) break;
-      this.#tables.delete(oldest);
-      this.#words -= size;
-    }
+    if (before) return before;
+    const table = new SimilarWords(words());
+    // One that is larger than all together may be is kept alone.
+    this.#tables.set(mask, table, Math.min(table.size, this.#mostWords));
     return table;
   }
 }

@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { postLosingAnswers } from './post-losing-answers.ts';
 
 /**
  * One of several processes of the same clients: they share a folder with the refresh token of each user, read it,
@@ -31,34 +31,16 @@ export interface RefreshesReport {
 const { folder, servers, clientId, users, rounds, name } = JSON.parse(process.argv[2] ?? '') as RefreshesArguments;
 const report = { refreshes: 0, calls: 0, lostAnswers: 0, failures: 0, logouts: [] as string[] };
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
 interface Sent {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Undefined: the connection broke, or was closed as soon as the request was sent. */
-const send = ({ path, headers, body }: Sent, isAnswerLost: boolean): Promise<Answer | undefined> =>
-  new Promise((resolve) => {
-    const server = servers[Math.floor(Math.random() * servers.length)] ?? '';
-    const sent = request(`${server}${path}`, { method: 'POST', agent: false, timeout: 20_000, headers });
-    sent.on('error', () => resolve(undefined));
-    sent.on('timeout', () => sent.destroy());
-    sent.on('response', (response) => {
-      const pieces: Buffer[] = [];
-      response.on('data', (piece: Buffer) => void pieces.push(piece));
-      response.on('error', () => resolve(undefined));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() }));
-    });
-    sent.end(body, () => {
-      if (isAnswerLost) setTimeout(() => sent.destroy(new Error('lost')), Math.random() * 10);
-    });
-  });
+const send = ({ path, headers, body }: Sent, isAnswerLost: boolean): ReturnType<typeof postLosingAnswers> => {
+  const server = servers[Math.floor(Math.random() * servers.length)] ?? '';
+  return postLosingAnswers({ url: `${server}${path}`, headers, body, timeoutMs: 20_000 }, isAnswerLost);
+};
 
 /** An access token; undefined: the user would have to sign in again. */
 const refreshed = async (user: number): Promise<string | undefined> => {

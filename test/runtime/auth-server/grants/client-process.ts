@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { postLosingAnswers } from '../post-losing-answers.ts';
 
 /**
  * One of several processes of the same clients, as command line tools are: they share a folder with the refresh token
@@ -28,34 +28,15 @@ export interface ClientReport {
 const { folder, servers, users, refreshes, name } = JSON.parse(process.argv[2] ?? '') as ClientArguments;
 const report = { refreshes: 0, lostAnswers: 0, failures: 0, logouts: [] as string[] };
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Undefined: the connection broke, or was closed as soon as the request was sent. */
-const send = (token: string, isAnswerLost: boolean): Promise<Answer | undefined> =>
-  new Promise((resolve) => {
-    const server = servers[Math.floor(Math.random() * servers.length)] ?? '';
-    const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: 'first', refresh_token: token });
-    const sent = request(`${server}/oauth/token`, {
-      method: 'POST',
-      agent: false,
-      timeout: 5_000,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    });
-    sent.on('error', () => resolve(undefined));
-    sent.on('timeout', () => sent.destroy());
-    sent.on('response', (response) => {
-      const pieces: Buffer[] = [];
-      response.on('data', (piece: Buffer) => void pieces.push(piece));
-      response.on('error', () => resolve(undefined));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() }));
-    });
-    sent.end(form.toString(), () => {
-      if (isAnswerLost) setTimeout(() => sent.destroy(new Error('lost')), Math.random() * 10);
-    });
-  });
+const send = (token: string, isAnswerLost: boolean): ReturnType<typeof postLosingAnswers> => {
+  const server = servers[Math.floor(Math.random() * servers.length)] ?? '';
+  const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: 'first', refresh_token: token });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return postLosingAnswers(
+    { url: `${server}/oauth/token`, headers, body: form.toString(), timeoutMs: 5_000 },
+    isAnswerLost,
+  );
+};
 
 const refreshOnce = async (user: number): Promise<void> => {
   const file = join(folder, `${user}`);
