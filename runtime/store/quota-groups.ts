@@ -26,8 +26,9 @@ export class QuotaGroups {
     return sizeOf(group) < limit ? undefined : firstToEnd(group);
   }
 
-  enter(key: string, { name }: QuotaGroup, ttlMs: number): void {
-    this.#groupOf(name).fresh.set(key, this.#now() + ttlMs);
+  enter(key: string, { name, displacesNone }: QuotaGroup, ttlMs: number): void {
+    const { fresh, used } = this.#groupOf(name);
+    (displacesNone ? used : fresh).set(key, this.#now() + ttlMs);
   }
 
   use(key: string, { name }: QuotaGroup, ttlMs: number): void {

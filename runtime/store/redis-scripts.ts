@@ -32,11 +32,12 @@ end`;
 /**
  * 1: created, 0: the key exists already, -1: no room; or the key of the map that was displaced and must still be
  * deleted. The map is written first: a full Redis refuses a command that needs memory only as long as the script has
- * written nothing. The place of an earlier map of this name is freed first.
+ * written nothing. The place of an earlier map of this name is freed first. ARGV[5] is the index of the
+ * sorted set that the map enters.
  */
 export const CREATE_MAP = script(`${COUNT}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local displaced
 if #KEYS > 1 then
   leave()
@@ -48,7 +49,7 @@ if #KEYS > 1 then
       return -1
     end
   end
-  count(KEYS[3], ARGV[1], ARGV[2])
+  count(KEYS[tonumber(ARGV[5])], ARGV[1], ARGV[2])
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return displaced or 1`);

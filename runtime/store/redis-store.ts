@@ -146,7 +146,13 @@ const mapsIn = (
   return {
     createMap: async (name, fields, ttlMs, group) => {
       const keys = keysOf(within, name, group);
-      const args = [...lifeOf(within, ttlMs), clock.now(), group?.limit ?? 0, ...[...fields].flat()];
+      const args = [
+        ...lifeOf(within, ttlMs),
+        clock.now(),
+        group?.limit ?? 0,
+        group?.displacesNone ? 2 : 3,
+        ...[...fields].flat(),
+      ];
       const answer = await runOn(within, scripts.CREATE_MAP, keys, args);
       if (answer === -1) throw quotaExceeded();
       if (!Buffer.isBuffer(answer)) return answer === 1;

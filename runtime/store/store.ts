@@ -133,6 +133,8 @@ export interface QuotaGroup {
    */
   readonly name: string;
   readonly limit: number;
+  /** A map that is created has its place as one that was renewed has: beyond `limit` the group is full. */
+  readonly displacesNone?: true;
 }
 
 /**

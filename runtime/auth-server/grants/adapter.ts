@@ -1,15 +1,20 @@
 import { type Adapter, type AdapterFactory, type ClientMetadata, Provider } from 'oidc-provider';
+import type { Store } from '../../store/index.ts';
 import { ClientError } from '../clients/client-error.ts';
 import type { Families } from './families.ts';
+import { proofModel } from './proofs.ts';
 import type { Records } from './records.ts';
 import type { RefreshReuse } from './refresh-reuse.ts';
 import { handleOfGrant } from './refresh-token-id.ts';
+import type { RefreshTokens } from './refresh-tokens.ts';
 import { orUnavailable } from './unavailable.ts';
 
 /** The client of this id, or none. `address`: of who asks. */
 export type FindClient = (clientId: string, address?: string) => Promise<ClientMetadata | undefined>;
 
 export interface AdapterParts {
+  readonly store: Store;
+  readonly tokens: RefreshTokens;
   readonly families: Families;
   readonly reuse: RefreshReuse;
   readonly records: Records;
@@ -46,6 +51,8 @@ const adapterOf = (model: string, parts: AdapterParts): Adapter => {
       return { ...base, ...refreshTokenModel(parts) };
     case 'AuthorizationCode':
       return { ...base, consume: async (code) => parts.reuse.consumeCode(code) };
+    case 'ReplayDetection':
+      return { ...base, ...proofModel(parts) };
     default:
       return base;
   }

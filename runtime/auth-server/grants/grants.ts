@@ -7,6 +7,7 @@ import { type Families, families } from './families.ts';
 import { records } from './records.ts';
 import { type RefreshReuse, refreshReuse } from './refresh-reuse.ts';
 import { prefixRefreshTokens } from './refresh-token-id.ts';
+import { refreshTokens } from './refresh-tokens.ts';
 import type { StoreReach } from './reuse-window.ts';
 import { sealer } from './sealed.ts';
 
@@ -46,9 +47,10 @@ export const openGrants = ({ findClient, secrets, boundTo, onEnded = () => {}, .
   const parts = { ...deps, sealer: sealer({ secrets, boundTo, clock: deps.clock }) };
   const all = tellingOfEnds(families(parts), onEnded);
   const kept = records(parts);
-  const reuse = refreshReuse({ ...parts, families: all, records: kept });
+  const tokens = refreshTokens(parts, all);
+  const reuse = refreshReuse({ ...parts, families: all, records: kept, tokens });
   return {
-    adapter: grantAdapter({ families: all, reuse, records: kept, findClient }),
+    adapter: grantAdapter({ store: deps.store, families: all, tokens, reuse, records: kept, findClient }),
     keepFor: (user, interaction) => kept.keepFor(user, 'Interaction', interaction),
     rotateRefreshToken: reuse.rotateRefreshToken,
     attach: (provider) => {

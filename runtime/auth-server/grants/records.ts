@@ -144,10 +144,9 @@ const quotaOf = (model: string, payload: AdapterPayload, network: string): Quota
   return { of: `${model}:${group}`, limit: PER_GROUP };
 };
 
-/** `iss`: of the proof of a client with keys, which is issued by the client (RFC 7523 §3). */
-const clientOf = ({ clientId, iss, params, authorizations }: AdapterPayload): string => {
+const clientOf = ({ clientId, params, authorizations }: AdapterPayload): string => {
   const asked = params?.['client_id'];
-  return clientId ?? iss ?? (typeof asked === 'string' ? asked : (Object.keys(authorizations ?? {})[0] ?? ''));
+  return clientId ?? (typeof asked === 'string' ? asked : (Object.keys(authorizations ?? {})[0] ?? ''));
 };
 
 const bucketOf = (text: string, count: number): number => (createHash('sha256').update(text).digest()[0] ?? 0) % count;

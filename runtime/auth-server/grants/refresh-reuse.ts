@@ -6,7 +6,7 @@ import { type Redemption, redemptions } from './redemption.ts';
 import { refreshAnswers, type TokenResponse } from './refresh-answers.ts';
 import { handleOfGrant } from './refresh-token-id.ts';
 import { type RefreshParts, type RefreshTokenModel, refreshTokenModel } from './refresh-token-model.ts';
-import { refreshTokens, spentSince } from './refresh-tokens.ts';
+import { type RefreshTokens, spentSince } from './refresh-tokens.ts';
 import { reuseWindow, type StoreReach } from './reuse-window.ts';
 import { commitRefresh } from './commit-refresh.ts';
 import { orUnavailable } from './unavailable.ts';
@@ -44,15 +44,17 @@ const RETRY_AFTER_SECONDS = 1;
 
 export const refreshReuse = (
   deps: GrantDeps &
-    CodeParts & { readonly refreshReuseWindowMs: number; readonly reach: Pick<StoreReach, 'reachedAtMs'> },
+    CodeParts & {
+      readonly tokens: RefreshTokens;
+      readonly refreshReuseWindowMs: number;
+      readonly reach: Pick<StoreReach, 'reachedAtMs'>;
+    },
 ): RefreshReuse => {
-  const { families, clock } = deps;
+  const { clock } = deps;
   const window = reuseWindow(deps.refreshReuseWindowMs, deps);
-  const tokens = refreshTokens(deps, families);
   const all = redemptions();
   const parts = {
     ...deps,
-    tokens,
     window,
     redemptions: all,
     answers: refreshAnswers(deps, window.keptMs),
@@ -89,7 +91,7 @@ export const refreshReuse = (
       const handle = handleOfGrant(grantId);
       const redemption = all.current();
       const known = redemption?.presented?.family;
-      const family = known?.handle === handle ? known : await families.read(handle);
+      const family = known?.handle === handle ? known : await deps.families.read(handle);
       if (redemption && family) redemption.family = family;
       return family?.grant;
     },

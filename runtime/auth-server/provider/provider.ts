@@ -1,5 +1,6 @@
 import { type AccountClaims, type Configuration, errors, Provider } from 'oidc-provider';
 import type { Grants } from '../grants/grants.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../grants/proofs.ts';
 import type { AuthServerSettings } from '../settings.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import { ENDPOINTS } from '../paths.ts';
@@ -47,6 +48,7 @@ export const oauthProvider = (settings: ProviderSettings, { keys, grants, profil
     jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
     scopes: [...scopesSupported],
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],

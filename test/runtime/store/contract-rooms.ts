@@ -22,6 +22,17 @@ export const roomsContract = ({ given, newKey }: Given): void => {
     assert.equal(await make(d), true);
   });
 
+  test('a room that displaces none is full at its bound, until a map ends or is deleted', async () => {
+    const { store, room, make, a, b, c } = roomOf(2);
+    const where = { ...room, displacesNone: true } as const;
+    assert.deepEqual([await make(a, SHORT, where), await make(b, LONG, where)], [true, true]);
+    await until('an end', () => make(c, LONG, where).then(Boolean, () => undefined), soon);
+    assert.deepEqual([await isThere(store, b), await isThere(store, c)], [true, true]);
+    await assert.rejects(make(a, LONG, where), hasCode('overloaded'));
+    assert.equal(await store.delete(b, where), true);
+    assert.equal(await make(a, LONG, where), true);
+  });
+
   test('a map that has ended gives back its place', async () => {
     const [store, tag] = [given(), newKey()];
     const room = { name: `room:{${tag}}`, limit: 1 };

@@ -60,23 +60,6 @@ test('a client that begins logins in a loop displaces its own, and few of others
   assert.ok(kept >= 30, `${kept} of ${others.length}`);
 });
 
-test('a client that proves itself in a loop displaces its own proofs, and few of others', async (context) => {
-  const deps = given(context);
-  const { save, find } = records({ ...deps, sender: () => '192.0.2.1' });
-  const prove = async (client: string, ids: readonly string[]): Promise<void> => {
-    for (const id of ids) await save('ReplayDetection', id, { iss: `https://${client}.example/` }, MINUTES_10);
-  };
-  const others = Array.from({ length: 40 }, (_, at) => `client-${at}`);
-  for (const client of others) await prove(client, [`proof-of-${client}`]);
-  deps.clock.advance(1);
-  await prove('loop', idsOf('flood', 1_000));
-  const kept = await found(
-    others.map((client) => `proof-of-${client}`),
-    (id) => find('ReplayDetection', id),
-  );
-  assert.ok(kept >= 30, `${kept} of ${others.length}`);
-});
-
 test('a network that begins logins in a loop, of any client, displaces few of other networks', async (context) => {
   const { begin, find } = beginnings(context);
   const others = Array.from({ length: 40 }, (_, at) => `192.0.2.${at}`);

@@ -63,13 +63,19 @@ const codeIn = (url: URL): string => {
   return code;
 };
 
-export const redeem = (server: string, code: string, client: string = FIRST): Promise<TokenAnswer> =>
+export const redeem = (
+  server: string,
+  code: string,
+  client: string = FIRST,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TokenAnswer> =>
   post(`${server}/oauth/token`, {
     grant_type: 'authorization_code',
     client_id: client,
     code,
     redirect_uri: REDIRECT,
     code_verifier: VERIFIER,
+    ...more,
   });
 
 export const refresh = (
@@ -84,8 +90,12 @@ export const refresh = (
     ...more,
   });
 
-export const revoke = (server: string, token: string, client: string = FIRST): Promise<TokenAnswer> =>
-  post(`${server}/oauth/revoke`, { client_id: client, token });
+export const revoke = (
+  server: string,
+  token: string,
+  client: string = FIRST,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TokenAnswer> => post(`${server}/oauth/revoke`, { client_id: client, token, ...more });
 
 /** From nothing to tokens. */
 export const signIn = async (server: string, options: AuthorizeOptions = {}): Promise<TokenAnswer> => {

@@ -12,6 +12,8 @@ export const ISSUER = 'http://localhost:8080';
 export const RESOURCE = 'http://localhost:8080/mcp';
 export const REDIRECT = 'http://127.0.0.1:9/callback';
 export const CLIENTS = ['first', 'second'];
+/** Clients that prove themselves by `CLIENT_KEY`. */
+export const KEYED_CLIENTS = ['keyed', 'other keyed'];
 
 /** The signing key of all replicas. */
 export const newKey = async (): Promise<JWK> => {
@@ -24,6 +26,10 @@ export const SECRET = Buffer.alloc(32, 'a secret');
 export const OTHER_SECRET = Buffer.alloc(32, 'another one');
 
 const KEY = await newKey();
+export const CLIENT_KEY = await generateKeyPair('ES256');
+const CLIENT_JWKS = {
+  keys: [{ ...(await exportJWK(CLIENT_KEY.publicKey)), alg: 'ES256', use: 'sig', kid: 'a-client' }],
+};
 
 export interface ReplicaSettings {
   readonly store: Store;
@@ -54,7 +60,10 @@ export const startReplica = async (settings: ReplicaSettings): Promise<Replica> 
     clock: settings.clock,
     secrets: async () => settings.secrets?.() ?? [SECRET],
     boundTo: () => ISSUER,
-    findClient: async (id) => (CLIENTS.includes(id) ? clientOf(id) : undefined),
+    findClient: async (id) => {
+      if (CLIENTS.includes(id)) return clientOf(id);
+      return KEYED_CLIENTS.includes(id) ? { ...clientOf(id), ...BY_KEY } : undefined;
+    },
     refreshReuseWindowMs: settings.refreshReuseWindowMs ?? 15_000,
   });
   const provider = new Provider(ISSUER, {
@@ -96,6 +105,8 @@ const clientOf = (client_id: string): ClientMetadata => ({
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
 });
+
+const BY_KEY = { token_endpoint_auth_method: 'private_key_jwt', jwks: CLIENT_JWKS } as const;
 
 const configurationOf = ({ key = KEY, lifespans = {} }: ReplicaSettings): Configuration => ({
   jwks: { keys: [key] },
