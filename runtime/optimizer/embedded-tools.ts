@@ -4,7 +4,7 @@ import type { Clock } from '../process/index.ts';
 import type { EmbeddingServiceSettings } from './embeddings/embedding-client.ts';
 import { EmbeddingService, type EmbeddingServiceDeps } from './embeddings/embedding-service.ts';
 import { EmbedTools, type EmbedToolsDeps } from './embeddings/embed-tools.ts';
-import { QueryVectors, type QueryVector } from './embeddings/query-vectors.ts';
+import { QueryVectors } from './embeddings/query-vectors.ts';
 import type { VectorCache } from './embeddings/vector-cache.ts';
 import type { ToolIndex } from './search/index.ts';
 
@@ -21,7 +21,9 @@ export interface EmbeddedToolsDeps
 export interface EmbeddedTools {
   /** There may be tools without vectors. */
   readonly note: () => void;
-  readonly vectorOf: (text: string) => Promise<QueryVector>;
+  readonly vectorOf: QueryVectors['vectorOf'];
+  /** Whether the service has failed, and is left alone for a while. */
+  readonly isResting: () => boolean;
   /** Whether the vector can be compared with those of the tools. */
   readonly fits: (vector: Float32Array) => boolean;
   readonly end: () => Promise<void>;
@@ -43,7 +45,8 @@ export const embeddedTools = (settings: EmbeddingServiceSettings, deps: Embedded
   const queries = new QueryVectors({ ...deps, service, onConnected: (connected) => tools.use(connected) });
   return {
     note: () => tools.note(),
-    vectorOf: (text) => queries.vectorOf(text),
+    vectorOf: (text, asker) => queries.vectorOf(text, asker),
+    isResting: () => service.resting !== undefined,
     fits: ({ length }) => length === index.dimensions,
     end: async () => {
       tools.end();

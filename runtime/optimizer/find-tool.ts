@@ -1,5 +1,5 @@
 import type { Call, Reply } from '../call/index.ts';
-import { unknownState } from '../call/index.ts';
+import { callerKey, unknownState } from '../call/index.ts';
 import type { CallerCatalog } from '../catalog/index.ts';
 import { ArgumentError, findArguments } from './arguments.ts';
 import type { IndexedTools, ToolList } from './indexed-tools.ts';
@@ -28,7 +28,7 @@ export const findTool = async (call: Call, { indexed, search, listableFor }: Fin
     const among = await (server === undefined
       ? indexed.selectionOf(all.tools)
       : indexed.selectionOfServer(all.tools, server));
-    const searched = await search(text, among);
+    const searched = await search(text, among, callerKey(call.caller));
     const found = searched.hits.flatMap(({ tool: { name } }) => entryNamed(all.tools, name) ?? []);
     const nearest =
       found.length === 0 ? searched.nearest(await indexed.selectionOf(all.tools), MOST_NEAREST) : undefined;

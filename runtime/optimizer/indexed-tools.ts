@@ -1,4 +1,5 @@
 import type { ListPages } from '../catalog/index.ts';
+import { nextTurn } from '../process/index.ts';
 import { pauses } from './pauses.ts';
 import { ReadTools, type ToolEntry } from './read-tools.ts';
 import { serverOf } from './server-summary.ts';
@@ -11,9 +12,11 @@ export type ToolList = Pick<ListPages, 'entries'>;
 /** Passes over a user's list in one search, while the shared tools change. */
 const MOST_PASSES = 2;
 
+const NONE: ToolList = { entries: [] };
+
 /** Brings the index to one state of the shared tools. */
 interface Pass {
-  readonly wanted: readonly ToolEntry[];
+  readonly wanted: ToolList;
   readonly done: Promise<void>;
 }
 
@@ -31,8 +34,8 @@ export class IndexedTools {
   /** Lists whose own tools are being added. */
   readonly #adding = new WeakMap<ToolList, Promise<void>>();
   #shared: ReadonlySet<string> = new Set();
-  #wanted: readonly ToolEntry[] = [];
-  #current: readonly ToolEntry[] = [];
+  #wanted: ToolList = NONE;
+  #current = NONE;
   #pass: Pass | undefined;
   /** Counts how often the index was cleared. */
   #clearings = 0;
@@ -45,15 +48,15 @@ export class IndexedTools {
   }
 
   /** Brings the index to these tools, in the background. */
-  share(entries: readonly ToolEntry[]): void {
-    this.#wanted = entries;
+  share(list: ToolList): void {
+    this.#wanted = list;
     if (!this.#pass) void this.#update();
   }
 
   /** Removes all tools, those of users included: there is no search any more. Resolves once they are gone. */
   async clear(): Promise<void> {
     this.#clearings += 1;
-    this.share([]);
+    this.share(NONE);
     await this.#users.clear();
     await this.settled();
   }
@@ -102,12 +105,22 @@ export class IndexedTools {
     } finally {
       this.#pass = undefined;
     }
+    await nextTurn();
+    await this.#prepare(this.#current);
   }
 
-  async #bringTo(wanted: readonly ToolEntry[]): Promise<void> {
+  /** Most callers are offered this very list. */
+  async #prepare(list: ToolList): Promise<void> {
+    const isLatest = (): boolean => !this.#pass && list === this.#wanted;
+    if (!isLatest()) return;
+    const among = await this.selectionOf(list);
+    if (isLatest()) this.#index.prepare(among);
+  }
+
+  async #bringTo(wanted: ToolList): Promise<void> {
     const next = new Set<string>();
     const worked = pauses();
-    for (const entry of wanted) {
+    for (const entry of wanted.entries) {
       const isRead = this.#tools.has(entry);
       const read = this.#tools.read(entry);
       if (!read) continue;

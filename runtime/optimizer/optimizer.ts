@@ -48,7 +48,7 @@ export const optimizer = (deps: OptimizerDeps): Optimizer => {
   let followed: Pick<LiveCatalog, 'catalog'> | undefined;
   const update = (): void => {
     if (!followed) return;
-    if (settings()) indexed.share(followed.catalog().all.tools.entries);
+    if (settings()) indexed.share(followed.catalog().all.tools);
     else void indexed.clear();
   };
   return {

@@ -33,7 +33,8 @@ export interface SearchingDeps {
 }
 
 export interface Searching {
-  readonly search: (text: string, among: Selection) => Promise<Searched>;
+  /** `asker` differs for callers who may not learn what the others search for. */
+  readonly search: (text: string, among: Selection, asker: string) => Promise<Searched>;
   /** Why a search finds a tool or not; counts as no search. */
   readonly explain: (text: string, contentHash: string, among: Selection) => Promise<Explained>;
 }
@@ -45,38 +46,44 @@ export interface Explained extends Explanation, Pick<Searched, 'search' | 'degra
 
 /** Searches as the configuration says, with what there is at this moment. */
 export const searching = ({ index, settings, embedded, metrics, steadyNow }: SearchingDeps): Searching => {
-  const planned = async (text: string, among: Selection): Promise<Planned> => {
+  const planned = async (text: string, among: Selection, asker: string): Promise<Planned> => {
     const { maxTools: limit, semanticRatio: ratio, distanceThreshold } = settings();
     const service = ratio > 0 ? embedded() : undefined;
     const options = { among, limit, semanticRatio: 0, distanceThreshold };
     if (!service) return { query: { text }, options, search: 'keyword', degraded: undefined };
-    const answer = await service.vectorOf(text);
-    if ('degraded' in answer) return { query: { text }, options, search: 'keyword', ...answer };
+    const byWords = (degraded: Searched['degraded']): Planned => {
+      return { query: { text }, options, search: 'keyword', degraded };
+    };
+    // Vectors of others are not asked about: what is said of this caller's tools depends on those alone.
+    const before = index.coverageOf(among);
+    if (before.embedded === 0) return byWords(service.isResting() ? 'embedding_service_unavailable' : lackOf(before));
+    const answer = await service.vectorOf(text, asker);
+    if ('degraded' in answer) return byWords(answer.degraded);
     const query = { text, vector: answer.vector };
     const coverage = index.coverageOf(among);
+    if (coverage.embedded === 0 || !service.fits(answer.vector)) return byWords('embeddings_incomplete');
     const degraded = lackOf(coverage);
-    // Vectors of others are not asked about: what is said of this caller's tools depends on those alone.
-    if (coverage.embedded === 0) return { query: { text }, options, search: 'keyword', degraded };
-    if (!service.fits(answer.vector))
-      return { query: { text }, options, search: 'keyword', degraded: 'embeddings_incomplete' };
     const search = ratio === 1 && degraded === undefined ? 'semantic' : 'hybrid';
     return { query, options: { ...options, semanticRatio: ratio }, search, degraded };
   };
   return {
-    search: async (text, among) => {
+    search: async (text, among, asker) => {
       const from = steadyNow();
-      const { query, options, search, degraded } = await planned(text, among);
+      const { query, options, search, degraded } = await planned(text, among, asker);
       const hits = index.search(query, options);
       metrics.searched({ search, degraded, results: hits.length, ms: steadyNow() - from });
       return { hits, search, degraded, nearest: (within, limit) => index.nearest(text, within, limit) };
     },
     explain: async (text, contentHash, among) => {
-      const { query, options, search, degraded } = await planned(text, among);
+      const { query, options, search, degraded } = await planned(text, among, EXPLAINING);
       const { limit, distanceThreshold } = options;
       return { ...index.explain(query, contentHash, options), search, degraded, limit, distanceThreshold };
     },
   };
 };
+
+/** The asker of an explanation; no key of a caller. */
+const EXPLAINING = 'explain';
 
 interface Planned extends Pick<Searched, 'search' | 'degraded'> {
   readonly query: Query;

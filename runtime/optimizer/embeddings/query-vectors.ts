@@ -33,8 +33,8 @@ const QUICK_MS = 150;
 const SMOOTHING = 0.3;
 
 /**
- * Vectors of queries, each asked for once. A query that takes too long goes on being embedded, so that asking it again
- * finds its vector.
+ * Vectors of queries, which each asker asks for once: the time of an answer tells nobody what others have searched for.
+ * A query that takes too long goes on being embedded, so that asking it again finds its vector.
  */
 export class QueryVectors {
   readonly #deps: QueryVectorsDeps;
@@ -52,14 +52,15 @@ export class QueryVectors {
     return Math.min(BUDGET_MS.most, Math.max(BUDGET_MS.least, 2 * usual));
   }
 
-  /** Never throws for a fault of the service. */
-  async vectorOf(text: string): Promise<QueryVector> {
+  /** `asker` is a key of who asks. Never throws for a fault of the service. */
+  async vectorOf(text: string, asker: string): Promise<QueryVector> {
     const { service, clock } = this.#deps;
-    const known = service.connected && this.#known.get(keyOf(service.connected, text));
+    const known = service.connected && this.#known.get(keyOf(service.connected, text, asker));
     if (known) return { vector: known };
     if (service.resting) return { degraded: 'embedding_service_unavailable' };
-    if (!this.#underWay.has(text) && this.#underWay.size >= UNDER_WAY) return { degraded: 'embedding_service_slow' };
-    const asked = this.#ask(text);
+    if (!this.#underWay.has(askedBy(asker, text)) && this.#underWay.size >= UNDER_WAY)
+      return { degraded: 'embedding_service_slow' };
+    const asked = this.#ask(text, asker);
     try {
       if (await atMost(clock, this.budgetMs, asked)) return { vector: await asked };
       // No longer than need be for the queries after this one, until one has been quick again.
@@ -71,15 +72,16 @@ export class QueryVectors {
     }
   }
 
-  #ask(text: string): Promise<Float32Array> {
-    const before = this.#underWay.get(text);
+  #ask(text: string, asker: string): Promise<Float32Array> {
+    const key = askedBy(asker, text);
+    const before = this.#underWay.get(key);
     if (before) return before;
-    const asked = this.#embed(text).finally(() => this.#underWay.delete(text));
-    this.#underWay.set(text, asked);
+    const asked = this.#embed(text, asker).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, asked);
     return asked;
   }
 
-  async #embed(text: string): Promise<Float32Array> {
+  async #embed(text: string, asker: string): Promise<Float32Array> {
     const { service, onConnected, steadyNow } = this.#deps;
     const connected = await service.connect();
     onConnected(connected);
@@ -88,9 +90,13 @@ export class QueryVectors {
     const ms = steadyNow() - from;
     this.#usualMs = this.#usualMs === undefined ? ms : (1 - SMOOTHING) * this.#usualMs + SMOOTHING * ms;
     if (!vector) throw new EmbeddingError('invalid', 'the embedding service answered without a vector');
-    this.#known.set(keyOf(connected, text), vector, vector.byteLength + 2 * text.length);
+    const key = keyOf(connected, text, asker);
+    this.#known.set(key, vector, vector.byteLength + 2 * key.length);
     return vector;
   }
 }
 
-const keyOf = ({ modelKey }: ConnectedService, text: string): string => `${modelKey} ${text}`;
+const askedBy = (asker: string, text: string): string => JSON.stringify([asker, text]);
+
+const keyOf = ({ modelKey }: ConnectedService, text: string, asker: string): string =>
+  `${modelKey} ${askedBy(asker, text)}`;

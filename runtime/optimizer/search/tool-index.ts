@@ -47,6 +47,9 @@ export interface Explanation {
   readonly hasVector?: boolean;
 }
 
+/** Like no word of a tool: words that are like it are looked for in vain. */
+const NO_WORD = 'qzxjqk';
+
 /** Ranks of each ranking that take part in the fusion. */
 const DEPTH = 100;
 
@@ -189,6 +192,11 @@ export class ToolIndex {
       capacity: () => this.#bySlot.length,
       changes: () => this.#changes,
     });
+  }
+
+  /** Makes what the first search among these would make, so that no caller waits for it. */
+  prepare(among: Selection): void {
+    this.search({ text: NO_WORD }, { among, limit: 1, semanticRatio: 0, distanceThreshold: 0 });
   }
 
   /** The best tools of the selection, best first; equal ones by name. Depends on nothing outside of the selection. */

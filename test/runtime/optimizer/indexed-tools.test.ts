@@ -54,7 +54,7 @@ test('two searches of one user at one time add the tools once', async () => {
 
 test('input is read in between while tools are removed, shared ones and those of users', async () => {
   const { index, indexed } = start();
-  indexed.share(entries(500, 'shared'));
+  indexed.share({ entries: entries(500, 'shared') });
   await indexed.settled();
   await indexed.selectionOf({ entries: entries(500, 'own') });
   assert.equal(index.size, 1_000);
@@ -66,7 +66,7 @@ test('input is read in between while tools are removed, shared ones and those of
 test('a search does not wait for a backend that goes on changing its tools', async () => {
   const { indexed } = start();
   let generation = 0;
-  const share = (): void => indexed.share(entries(200, `${(generation += 1)}`));
+  const share = (): void => indexed.share({ entries: entries(200, `${(generation += 1)}`) });
   share();
   const turns = await turnsOf(indexed.settled(), 100, share);
   assert.ok(turns < 50, `${turns} turns`);
@@ -74,9 +74,9 @@ test('a search does not wait for a backend that goes on changing its tools', asy
 
 test('a search finds what was shared when it came, also where the index was brought to older tools then', async () => {
   const { index, indexed } = start();
-  indexed.share(entries(200, 'before'));
+  indexed.share({ entries: entries(200, 'before') });
   const list = { entries: entries(200, 'after') };
-  indexed.share(list.entries);
+  indexed.share(list);
   await indexed.settled();
   assert.equal(index.size, 200);
   const among = await indexed.selectionOf(list);
@@ -87,10 +87,10 @@ test('a search finds what was shared when it came, also where the index was brou
 test('shared tools that are withdrawn stay findable for the user who is offered them still', async () => {
   const { index, indexed } = start();
   const list = { entries: entries(100, 'shared') };
-  indexed.share(list.entries);
+  indexed.share(list);
   await indexed.settled();
   const among = await indexed.selectionOf(list);
-  indexed.share([]);
+  indexed.share({ entries: [] });
   await indexed.settled();
   assert.deepEqual([index.size, among.size], [0, 0]);
   await indexed.selectionOf(list);

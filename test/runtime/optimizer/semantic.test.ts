@@ -204,15 +204,15 @@ describe('a service that cannot be used', () => {
   ] as const satisfies readonly (readonly [string, EmbeddingServerOptions['on'], string])[])
     test(`and ${what} leaves the search by words, says so, and is tried again after a pause`, async (t) => {
       const { find, server, clock, running } = await start(t, { service: { on }, tools: WITH_MEANING });
-      const found = await find('weather');
-      assert.deepEqual(
-        [namesOf(found), found.search, found.degraded],
-        [['a_forecast'], 'keyword', `embedding_service_${degraded}`],
-      );
+      const found = await until('the failure', async () => {
+        const each = await find('weather');
+        return each.degraded === `embedding_service_${degraded}` ? each : undefined;
+      });
+      assert.deepEqual([namesOf(found), found.search], [['a_forecast'], 'keyword']);
       const asked = server.asked.length;
       await find('weather again');
       assert.equal(server.asked.length, asked, 'it is left alone for a while');
-      assert.match((await scraped(running, 'vmcp_optimizer_searches_total'))[0] ?? '', /degraded="embedding_service_/);
+      assert.match((await scraped(running, 'vmcp_optimizer_searches_total')).join(), /degraded="embedding_service_/);
       server.set({});
       clock.advance(1_000);
       await embedded(running, 3);
@@ -267,18 +267,23 @@ describe('a service that cannot be used', () => {
     });
     await server.received(({ texts }) => texts[0] === PROBE);
     clock.advance(4_999);
-    const slow = find('forecast');
+    const { degraded, tools } = await find('forecast');
+    assert.deepEqual([degraded, tools.length], ['embeddings_incomplete', 1]);
     clock.advance(1);
-    const { degraded, tools } = await slow;
-    assert.deepEqual([degraded, tools.length], ['embedding_service_unavailable', 1]);
+    await until('the failure', async () =>
+      (await find('forecast')).degraded === 'embedding_service_unavailable' ? true : undefined,
+    );
   });
 
-  test('is not waited for by lists and calls, nor by a new session', async (t) => {
-    const { session, server } = await start(t, { service: { on: hang } });
+  test('is not waited for by lists and calls, a new session, nor a search as long as no tool has a vector', async (t) => {
+    const { session, server, find } = await start(t, { service: { on: hang } });
     await server.received(({ texts }) => texts[0] === PROBE);
     assert.equal((await session.toolNames()).length, 2);
     const { text } = await session.call('call_tool', { tool_name: 'a_forecast' });
     assert.match(text, /forecast/);
+    const found = await find('forecast');
+    assert.deepEqual([found.search, found.degraded], ['keyword', 'embeddings_incomplete']);
+    assert.deepEqual(server.texts(), []);
   });
 
   test('and comes back with another model: all tools are embedded by that one, and no two models are compared', async (t) => {
