@@ -32,6 +32,9 @@ export const LIMITS = Object.freeze({
   /** Results of the steps of one workflow, and of all that run. */
   workflowBytes: 16 * MIB,
   workflowBytesTogether: 128 * MIB,
+  /** Workflows that run as tasks, in all and for one user. */
+  workflowTasks: 1_000,
+  workflowTasksPerUser: 32,
   /** JSON text of a client's declared capabilities. */
   clientCapabilitiesBytes: 4 * KIB,
   /** Collisions in `/status` and in the log, beside their total number. */

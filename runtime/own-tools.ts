@@ -31,4 +31,6 @@ export interface OwnToolDeps {
   readonly listableFor: LiveCatalog['listableFor'];
   /** Around each step of a composite tool. */
   readonly aroundStep: AroundStep;
+  /** The answer to a tool call that has failed, for one that is answered later. */
+  readonly refuse: (error: unknown, call: Call) => Reply;
 }

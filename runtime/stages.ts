@@ -2,6 +2,7 @@ import {
   type Admission,
   type AroundCall,
   type Caller,
+  type CallRecord,
   type Inbound,
   type Message,
   type Reply,
@@ -25,7 +26,7 @@ import {
 } from './edge/index.ts';
 import { asVmcpError, VmcpError } from './errors.ts';
 import { listExtentFor } from './list-extent.ts';
-import type { OwnToolsByKind } from './own-tools.ts';
+import type { OwnToolDeps, OwnToolsByKind } from './own-tools.ts';
 import type { Gate } from './gate/index.ts';
 import type { Observers } from './observe/index.ts';
 import type { LiveConfig } from './config/index.ts';
@@ -86,11 +87,19 @@ const servedBy = ({
   liveCatalog: { offeredTo, listableFor },
   ownTools,
   innerCall,
+  onFailure,
 }: StageParts): Stages['serve'] => {
   return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
       return observers.aroundBackendCall(call, target, (sent) => backends.call(sent, target, record));
-    const deps = { dispatch, innerCall, offeredTo, listableFor, aroundStep: observers.aroundStep };
+    const deps = {
+      dispatch,
+      innerCall,
+      offeredTo,
+      listableFor,
+      aroundStep: observers.aroundStep,
+      refuse: refuserFor(record, onFailure),
+    };
     const served =
       target.kind === 'workflow'
         ? ownTools.workflow?.serve(call, target, deps)
@@ -100,6 +109,15 @@ const servedBy = ({
     return served;
   };
 };
+
+/** Answers a call that goes on after the answer to its request, as a task does. */
+const refuserFor =
+  ({ request: of }: CallRecord, onFailure: StageParts['onFailure']): OwnToolDeps['refuse'] =>
+  (thrown, { request: { id } }) => {
+    const error = asVmcpError(thrown);
+    if (of) onFailure(error, of.request);
+    return errorResponse(error, { id, correlationId: of?.request.correlationId() ?? '', method: 'tools/call' });
+  };
 
 const within =
   (outer: AroundCall, inner: AroundCall): AroundCall =>

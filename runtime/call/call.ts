@@ -117,6 +117,11 @@ export interface CallClient {
    * too many questions are open.
    */
   ask(question: Question, signal: CancelSignal): Promise<ClientAnswer>;
+  /**
+   * Lets work go on once the call is answered, with the backend sessions of the call, until the returned function is
+   * called; the client may go away meanwhile. Absent: the revision of the client has no such work.
+   */
+  readonly keep?: () => () => void;
 }
 
 /** The client of a session, for the backend sessions of that session: reachable between calls, too. */

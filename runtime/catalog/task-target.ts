@@ -1,4 +1,4 @@
-import { type BackendTarget, readTaskId } from '../call/index.ts';
+import { readTaskId, readWorkflowTaskId, type Target } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import type { OfferedBackend } from './live-catalog.ts';
 
@@ -9,10 +9,17 @@ export interface TaskTargetDeps {
 }
 
 /**
- * Finds the backend of a task. The id itself names the backend, so an invented id leads at most to a backend that is
- * served. Throws `unknown_name`, and `backend_unavailable` for a backend that is withheld.
+ * Finds the backend, or the workflow, of a task. The id itself names it, so an invented id leads at most to a backend
+ * that is served, and a workflow knows its tasks and whose they are. Throws `unknown_name`, and `backend_unavailable`
+ * for a backend that is withheld.
  */
-export const taskTarget = (id: string, { backends, known }: TaskTargetDeps): BackendTarget | Promise<BackendTarget> => {
+export const taskTarget = (id: string, { backends, known }: TaskTargetDeps): Target | Promise<Target> => {
+  const ofWorkflow = readWorkflowTaskId(id);
+  if (ofWorkflow) {
+    const target = { kind: 'workflow' as const, workflow: ofWorkflow.workflow };
+    // What it calls next may be a tool of any of them.
+    return backends().some(({ status }) => status === 'unknown') ? known().then(() => target) : target;
+  }
   const task = readTaskId(id);
   const owner = task && backends().find(({ name }) => name === task.backend);
   if (!task || !owner) throw new VmcpError('unknown_name', 'unknown task');

@@ -24,6 +24,8 @@ export class ModernClient implements CallClient {
   readonly #logLevel: string | undefined;
   readonly #cancellation: Cancellation;
   #isServed = false;
+  /** Pieces of work that go on after the answer (`keep`). */
+  #kept = 0;
   #release: (() => void) | undefined;
   /** Holds the call; throws `busy` when too many calls are held. Absent: the client could not continue such a call. */
   begun: { readonly hold: () => HeldCall } | undefined;
@@ -52,13 +54,32 @@ export class ModernClient implements CallClient {
   /** The call is done. */
   served(): void {
     this.#isServed = true;
-    this.#release?.();
+    this.#releaseIfDone();
   }
 
-  /** The request is answered; calls `release` now, or once a held call is done. */
+  /** The request is answered; calls `release` now, or once a held call and all work that is kept are done. */
   whenServed(release: () => void): void {
-    if (!this.#held || this.#isServed) release();
-    else this.#release = release;
+    this.#release = release;
+    this.#releaseIfDone();
+  }
+
+  keep(): () => void {
+    this.#kept += 1;
+    return () => {
+      this.#kept -= 1;
+      this.#releaseIfDone();
+    };
+  }
+
+  /** MCP 2026-07-28, "Cancellation": a client that closes the stream of a request no longer wants its answer. */
+  gone(): void {
+    if (this.#kept === 0) this.cancel(new VmcpError('cancelled', 'the client went away'));
+  }
+
+  #releaseIfDone(): void {
+    if (this.#kept > 0 || (this.#held && !this.#isServed)) return;
+    this.#release?.();
+    this.#release = undefined;
   }
 
   notify(notification: Buffer): void {

@@ -193,9 +193,8 @@ const callIn = (deps: ModernDeps, { envelope, request, caller, client, id }: Arr
     capabilities: client.capabilities,
     cancel: (reason) => cancellation.abort(reason),
   });
-  // MCP 2026-07-28, "Cancellation": a client that closes the stream of a request no longer wants its answer.
-  request.onGone(() => cancellation.abort(new VmcpError('cancelled', 'the client went away')));
   const asked = new ModernClient({ request, ...client, cancellation });
+  request.onGone(() => asked.gone());
   const call: Call = {
     caller,
     ...named,

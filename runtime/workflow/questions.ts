@@ -16,9 +16,13 @@ const METHOD = 'elicitation/create';
  * the answer to its request, once nothing else of the workflow can go on; it answers with another request, for which
  * nothing is held here; so it does through `call_tool`, which passes both on.
  */
-export const askerOf = (call: Call, resumed: WaitingRun | undefined, clock: Pick<Clock, 'now'>): RunDeps['ask'] => {
-  const isAskedLater = call.client.era === 'modern' && call.origin !== 'workflow';
-  const given = isAskedLater ? answersTo(call, resumed) : NONE;
+export const askerOf = (
+  call: Call,
+  { resumed, answers }: { readonly resumed: WaitingRun | undefined; readonly answers: StepAnswers },
+  clock: Pick<Clock, 'now'>,
+): RunDeps['ask'] => {
+  const isAskedLater = asksLater(call);
+  const given = new Map(isAskedLater ? answers : []);
   return async (step, question, signal) => {
     const params = Buffer.from(JSON.stringify(question));
     demandElicitation(call, params);
@@ -31,16 +35,20 @@ export const askerOf = (call: Call, resumed: WaitingRun | undefined, clock: Pick
   };
 };
 
-const NONE = new Map<string, ClientAnswer>();
+/** Whether the client is asked with an answer of ours. */
+export const asksLater = ({ client, origin }: Call): boolean => client.era === 'modern' && origin !== 'workflow';
 
-/** Only of steps that have asked. */
-const answersTo = ({ answered }: Call, resumed: WaitingRun | undefined): Map<string, ClientAnswer> => {
+/** What the client has answered, by the step that has asked. */
+export type StepAnswers = ReadonlyMap<string, ClientAnswer>;
+
+/** The answers of a client to `asked`, the steps by the keys of their questions. Throws `invalid_params`. */
+export const answersTo = ({ answered }: Call, asked: ReadonlyMap<string, string>): StepAnswers => {
   const answers = answered?.answers;
   const found = new Map<string, ClientAnswer>();
-  if (!answers || !resumed) return found;
+  if (!answers || asked.size === 0) return found;
   if (!isObject(answers, 0)) throw new VmcpError('invalid_params', 'params.inputResponses is not an object');
-  for (const step of Object.keys(resumed.asked)) {
-    const span = memberAt(answers, 0, step);
+  for (const [key, step] of asked) {
+    const span = memberAt(answers, 0, key);
     if (span) found.set(step, { kind: 'result', result: answers.subarray(span.start, span.end) });
   }
   return found;
@@ -64,6 +72,14 @@ const demandInTime = (
   if (askedAt !== undefined && timeoutMs !== undefined && now() >= askedAt + timeoutMs) throw timedOut(timeoutMs);
 };
 
-/** `inputRequests` of MCP "Multi Round-Trip Requests". */
+/** One of the `inputRequests` of MCP "Multi Round-Trip Requests". */
+export const inputRequest = (params: ElicitationParams): InputRequest => ({ method: METHOD, params });
+
+export interface InputRequest {
+  readonly method: string;
+  readonly params: ElicitationParams;
+}
+
+/** All of them, by step. */
 export const inputRequests = (questions: ReadonlyMap<string, ElicitationParams>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries([...questions].map(([step, params]) => [step, { method: METHOD, params }]));
+  Object.fromEntries([...questions].map(([step, params]) => [step, inputRequest(params)]));

@@ -8,13 +8,15 @@ import type { Questions } from './run.ts';
 import { isObjectValue } from './values.ts';
 import { VmcpError } from '../errors.ts';
 
-/** The answer to a call whose workflow is over. Throws `workflow_failed` where its output lacks what it requires. */
-export const resultReply = (call: Call, plan: WorkflowPlan, results: Results, expand: Expand): Reply => {
+/**
+ * JSON text of the result of a workflow that is over. Throws `workflow_failed` where its output lacks what it requires.
+ */
+export const resultText = (plan: WorkflowPlan, results: Results, expand: Expand): string => {
   const { output, steps, name } = plan;
-  if (output) return replied(call, resultOf(outputOf(() => output.make(expand, results.data), name)));
+  if (output) return resultOf(outputOf(() => output.make(expand, results.data), name));
   const last = results.last(steps);
   // The result of a tool is passed on as it is, with images and all.
-  return replied(call, last?.whole ?? resultOf(last?.output ?? {}));
+  return last?.whole ?? resultOf(last?.output ?? {});
 };
 
 const outputOf = <T>(make: () => T, workflow: string): T => {
@@ -40,7 +42,8 @@ export const waitingReply = (call: Call, questions: Questions, requestState: str
     JSON.stringify({ resultType: 'input_required', inputRequests: inputRequests(questions), requestState }),
   );
 
-const replied = ({ request: { id } }: Call, result: string): Reply => ({
+/** The answer to a call; `result`: JSON text. */
+export const replied = ({ request: { id } }: Call, result: string): Reply => ({
   kind: 'whole',
   status: 200,
   body: Buffer.from(`{"jsonrpc":"2.0","id":${id.toString()},"result":${result}}`),

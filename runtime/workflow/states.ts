@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { argumentsOf, type Call, clientKey, unknownState, WORKFLOW_STATE } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { type Clock, seal, unseal } from '../process/index.ts';
-import { prefixed, type QuotaGroup, type Store } from '../store/index.ts';
+import { prefixed, type Store } from '../store/index.ts';
+import { ID_BYTES, KEPT_BYTES, placeOf, sharedKey } from './kept.ts';
 import type { StepResult } from './results.ts';
 import { parsed } from './values.ts';
 
@@ -35,32 +36,13 @@ export interface WaitingRunsDeps {
 
 /** A client of this revision sends a request of at most 64 KiB, with the arguments beside the state. */
 const TRAVELLING_BYTES = 16 * 1024;
-/** A value of the store holds no more: docs/composite-tools.md "Bounds". */
-const KEPT_BYTES = 1024 * 1024 - 64;
-
-const KEY_BYTES = 32;
-const ID_BYTES = 24;
-/** The key that all replicas share; used keys stay. */
-const KEY = 'key';
-const KEY_MS = 30 * 24 * 3_600_000;
-
 /**
  * A state is sealed with AES-256-GCM for one client, one tool and its arguments; it ends with the time of its workflow
  * and is good for one request. Small ones travel, others are kept in the store, sealed as well.
  */
 export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): WaitingRuns => {
   const store = prefixed(whole, 'workflows:');
-  const key = async (): Promise<Buffer> => {
-    const known = await store.get(KEY);
-    if (known?.length === KEY_BYTES) {
-      await store.touch(KEY, KEY_MS);
-      return known;
-    }
-    await store.setIfAbsent(KEY, entropy(KEY_BYTES), KEY_MS);
-    const made = await store.get(KEY);
-    if (made?.length === KEY_BYTES) return made;
-    throw new VmcpError('internal', 'internal error', { detail: 'the key of waiting workflows cannot be kept' });
-  };
+  const key = sharedKey(store, entropy);
   return {
     keep: async (call, run) => {
       const id = entropy(ID_BYTES).toString('base64url');
@@ -69,7 +51,8 @@ export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): 
       const sealed = seal(text, { key: await key(), as: purposeOf(call) }, entropy);
       if (sealed.length <= TRAVELLING_BYTES) return `${WORKFLOW_STATE}${SEALED}${sealed.toString('base64url')}`;
       const leftMs = Math.max(1, run.endsAt - clock.now());
-      await store.createMap(placeOf(call, id), new Map([[STATE, sealed]]), leftMs, groupOf(call));
+      const { key: place, group } = placeOf('kept', call.caller, id);
+      await store.createMap(place, new Map([[STATE, sealed]]), leftMs, group);
       return `${WORKFLOW_STATE}${KEPT}${id}`;
     },
     open: async (call, state, digest) => {
@@ -81,7 +64,10 @@ export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): 
       if (leftMs <= 0) throw noLonger('its time is over');
       if (run.digest !== digest) throw noLonger('the workflow has been changed');
       if (!(await store.setIfAbsent(`used:${id}`, Buffer.alloc(0), leftMs))) throw noLonger('it was continued already');
-      if (state.startsWith(`${WORKFLOW_STATE}${KEPT}`)) await store.delete(placeOf(call, id), groupOf(call));
+      if (state.startsWith(`${WORKFLOW_STATE}${KEPT}`)) {
+        const { key: place, group } = placeOf('kept', call.caller, id);
+        await store.delete(place, group);
+      }
       return run;
     },
   };
@@ -93,26 +79,12 @@ const KEPT = 'k.';
 /** Its field of a map that is kept. */
 const STATE = 'state';
 
-/** States that are kept for one client, and for all anonymous ones; one more displaces the one that ends first. */
-const MOST_KEPT = { user: 64, anonymous: 128 };
-
-/** What the states of one client have in common: the hash tag of their keys (`QuotaGroup`). */
-const tagOf = ({ caller }: Call): string =>
-  `{${createHash('sha256').update(clientKey(caller)).digest('base64url').slice(0, 22)}}`;
-
-const placeOf = (call: Call, id: string): string => `kept:${tagOf(call)}:${id}`;
-
-const groupOf = (call: Call): QuotaGroup => ({
-  name: `quota:${tagOf(call)}`,
-  limit: call.caller.kind === 'user' ? MOST_KEPT.user : MOST_KEPT.anonymous,
-});
-
 const sealedIn = async (store: Pick<Store, 'readMap'>, call: Call, state: string): Promise<Buffer | undefined> => {
   const rest = state.slice(WORKFLOW_STATE.length);
   if (!state.startsWith(WORKFLOW_STATE)) return undefined;
   if (rest.startsWith(SEALED)) return Buffer.from(rest.slice(SEALED.length), 'base64url');
   const id = rest.startsWith(KEPT) ? rest.slice(KEPT.length) : '';
-  return /^[\w-]{32}$/.test(id) ? (await store.readMap(placeOf(call, id)))?.get(STATE) : undefined;
+  return /^[\w-]{32}$/.test(id) ? (await store.readMap(placeOf('kept', call.caller, id).key))?.get(STATE) : undefined;
 };
 
 /** What the state is good for; as anything else it does not open. */

@@ -11,20 +11,17 @@ import type { LiveCatalog, OwnTool } from '../catalog/index.ts';
 import type { Config, LiveConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { Meter } from '../observe/index.ts';
+import type { Log, Meter } from '../observe/index.ts';
 import { ByteBudget, type Clock } from '../process/index.ts';
 import type { Store } from '../store/index.ts';
-import { expander } from './expansion.ts';
-import { type Execution, Executions } from './executions.ts';
+import { Executions } from './executions.ts';
+import { type Leg, type LegEnd, legOf, type Refuse, runLeg } from './leg.ts';
 import { ownToolOf } from './own-tools.ts';
 import { planWorkflows, type WorkflowPlan } from './plan.ts';
-import { progressOf } from './progress.ts';
-import { askerOf } from './questions.ts';
-import { resultReply, waitingReply } from './replies.ts';
-import { Results } from './results.ts';
-import { runWorkflow } from './run.ts';
-import { type WaitingRun, type WaitingRuns, waitingRuns } from './states.ts';
-import { stepCalls } from './step-calls.ts';
+import { answersTo, asksLater, type StepAnswers } from './questions.ts';
+import { replied, waitingReply } from './replies.ts';
+import { type WaitingRuns, waitingRuns } from './states.ts';
+import { mayBecomeTask, Tasks } from './tasks.ts';
 import { isObjectValue } from './values.ts';
 
 export interface WorkflowDeps {
@@ -35,6 +32,9 @@ export interface WorkflowDeps {
   readonly meter: Meter;
   readonly store: Store;
   readonly entropy: (bytes: number) => Buffer;
+  readonly log: Pick<Log, 'warn'>;
+  /** Registers what is done before the store is closed. */
+  readonly onStop: (close: () => Promise<void>) => void;
 }
 
 /** What the inner calls of a workflow go through. */
@@ -43,6 +43,7 @@ export interface ServeDeps {
   readonly innerCall: NewInnerCall;
   readonly offeredTo: LiveCatalog['offeredTo'];
   readonly aroundStep: AroundStep;
+  readonly refuse: Refuse;
 }
 
 /** The composite tools of the configuration. */
@@ -58,9 +59,12 @@ export const workflows = (deps: WorkflowDeps): Workflows => {
   const plans = config.live(({ compositeTools }: Config) => compositeTools, planWorkflows);
   const tools = toolsOf(plans);
   const executions = new Executions(deps);
+  const tasks = new Tasks({ ...deps, executions, planOf: (workflow) => plans().get(workflow) });
+  deps.onStop(() => tasks.stop());
   const parts: Parts = {
     ...deps,
     executions,
+    tasks,
     waiting: waitingRuns(deps),
     bytes: new ByteBudget(LIMITS.workflowBytesTogether),
   };
@@ -73,8 +77,9 @@ export const workflows = (deps: WorkflowDeps): Workflows => {
           if (plans() !== before) listener();
         };
       }),
-    serve: async (call, { workflow }, serving) => {
-      const plan = plans().get(workflow);
+    serve: async (call, target, serving) => {
+      if (call.names === 'task') return tasks.answer(call, target, { ...parts, ...serving });
+      const plan = plans().get(target.workflow);
       if (!plan) throw new VmcpError('unknown_name', 'unknown tool');
       return served({ call, plan }, { ...parts, ...serving });
     },
@@ -95,6 +100,7 @@ const toolsOf = (plans: () => ReadonlyMap<string, WorkflowPlan>): Workflows['all
 
 interface Parts extends Omit<WorkflowDeps, 'config'> {
   readonly executions: Executions;
+  readonly tasks: Tasks;
   readonly waiting: WaitingRuns;
   readonly bytes: ByteBudget;
 }
@@ -105,18 +111,26 @@ interface Asked {
 }
 
 const served = async ({ call, plan }: Asked, parts: Parts & ServeDeps): Promise<Reply> => {
-  const { waiting, executions, clock } = parts;
+  const { waiting, clock, executions, tasks } = parts;
   const params = paramsOf(call, plan);
+  const otherwise = (leg: Leg, end: LegEnd): Promise<Reply> => plainReply(leg, end, waiting);
+  const common = { call, plan, params, signal: call.signal };
+  if (mayBecomeTask(call)) return tasks.begin({ ...common, resumed: undefined, answers: NONE }, parts, otherwise);
   const state = call.answered?.state;
   const resumed = state === undefined ? undefined : await waiting.open(call, state, plan.digest);
-  const now = clock.now();
-  const started = { startedAt: resumed?.startedAt ?? now, endsAt: resumed?.endsAt ?? now + plan.timeoutMs };
-  const execution = executions.begin(plan, { id: resumed?.executionId, startedAt: started.startedAt });
-  const results = resultsOf(plan, params, resumed);
+  const asked = Object.keys(resumed?.asked ?? {}).map((step) => [step, step] as const);
+  const answers = asksLater(call) ? answersTo(call, new Map(asked)) : NONE;
+  const leg = legOf({ ...common, resumed, answers }, { clock, executions });
+  return otherwise(leg, await runLeg(leg, parts));
+};
+
+const NONE: StepAnswers = new Map();
+
+/** The answer where the client has no task: it goes on itself with a workflow that waits. */
+const plainReply = async ({ call, execution }: Leg, end: LegEnd, waiting: WaitingRuns): Promise<Reply> => {
+  if (end.kind === 'over') return replied(call, end.result);
   try {
-    const reply = await ran({ call, plan, results, resumed, execution, ...started }, parts);
-    execution.answered();
-    return reply;
+    return waitingReply(call, end.questions, await waiting.keep(call, end.run));
   } catch (error) {
     execution.failed(error);
     throw error;
@@ -133,56 +147,4 @@ const paramsOf = ({ request, name }: Call, plan: WorkflowPlan): Readonly<Record<
   if (isObjectValue(params) && issues.length === 0) return params;
   const words = issues.map(({ path, message }) => `${path === '' ? 'they' : path} ${message}`).join('; ');
   throw new VmcpError('invalid_arguments', `the arguments of "${name}" are not valid: ${words}`, { data: { issues } });
-};
-
-const resultsOf = (
-  plan: WorkflowPlan,
-  params: Readonly<Record<string, unknown>>,
-  resumed: WaitingRun | undefined,
-): Results => {
-  const results = new Results(plan, params);
-  for (const [id, result] of resumed?.results ?? []) results.set(id, result);
-  return results;
-};
-
-interface Running extends Asked {
-  readonly results: Results;
-  readonly resumed: WaitingRun | undefined;
-  readonly execution: Execution;
-  readonly startedAt: number;
-  readonly endsAt: number;
-}
-
-const ran = async (running: Running, parts: Parts & ServeDeps): Promise<Reply> => {
-  const { call, plan, results, resumed, execution, endsAt } = running;
-  const { clock, steadyNow, bytes, offeredTo, aroundStep } = parts;
-  const expand = expander({ now: steadyNow });
-  const calls = stepCalls({ ...parts, call, expand, bytes, offered: () => offeredTo(call.caller) });
-  const progress = progressOf(call, plan, results);
-  try {
-    const questions = await runWorkflow(
-      { plan, results, remainingMs: Math.max(0, endsAt - clock.now()), signal: call.signal },
-      {
-        clock,
-        expand,
-        callTool: calls.callTool,
-        aroundStep: ({ id, type }, next) => aroundStep(call, { workflow: plan.name, id, type }, next),
-        ask: askerOf(call, resumed, clock),
-        onStepBegun: (step) => execution.stepBegun(step),
-        onStepEnded: (step, result) => {
-          execution.stepEnded(step, result.status);
-          progress(step, result);
-        },
-      },
-    );
-    if (questions.size === 0) return resultReply(call, plan, results, expand);
-    const asked = Object.fromEntries([...questions.keys()].map((id) => [id, resumed?.asked[id] ?? clock.now()]));
-    const { startedAt } = running;
-    const kept = { digest: plan.digest, executionId: execution.id, startedAt, endsAt, asked };
-    const state = await parts.waiting.keep(call, { ...kept, results: results.entries() });
-    execution.waits([...questions.keys()]);
-    return waitingReply(call, questions, state);
-  } finally {
-    calls.end();
-  }
 };

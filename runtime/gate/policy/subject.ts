@@ -37,13 +37,16 @@ const TYPE_OF_NAME = { tool: 'Tool', prompt: 'Prompt', resource: 'Resource' } as
 
 /**
  * docs/policies.md "Actions": reading, completing and watching one entry are decided alike. Of a task the backend is
- * known, not the tool.
+ * known, not the tool; of one of a workflow the workflow is, and not the arguments that it was begun with.
  */
 export const subjectOfAccess = (
   { names, name, method }: Pick<Access, 'names' | 'name' | 'method'>,
   target: Target,
 ): Subject => {
-  if (names === 'task') return unknownOf('Tool', target, '');
+  if (names === 'task')
+    return target.kind === 'workflow'
+      ? { ...subjectNamed('Tool', target.workflow, target), isCall: false }
+      : unknownOf('Tool', target, '');
   const isTemplate = target.kind === 'backend' && target.template === name;
   if (method !== 'completion/complete') return subjectNamed(TYPE_OF_NAME[names], name, target);
   return isTemplate

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readTaskId, taskIdOf } from '../../../runtime/call/task-id.ts';
+import { readWorkflowTaskId, workflowTaskId } from '../../../runtime/call/workflow-task-id.ts';
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64url');
 
@@ -49,4 +50,26 @@ describe('not the id of a task:', () => {
     ['the other alphabet of Base64', Buffer.from('["a","??>"]').toString('base64')],
   ];
   for (const [what, text] of rows) test(what, () => assert.equal(readTaskId(text), undefined));
+});
+
+describe('the id of a task of a workflow', () => {
+  const name = { workflow: 'deploy', secret: 'A'.repeat(32) };
+  const id = workflowTaskId(name);
+
+  test('names the workflow, and is none of a backend', () => {
+    assert.deepEqual(readWorkflowTaskId(id), name);
+    assert.equal(readTaskId(id), undefined);
+  });
+
+  for (const other of [
+    `${id}=`,
+    `x${id}`,
+    id.slice(0, -1),
+    id.replace('A.', '.'),
+    `workflow.${'A'.repeat(32)}.`,
+    'workflow..',
+  ])
+    test(`is not "${other.slice(0, 60)}"`, () => {
+      assert.notDeepEqual(readWorkflowTaskId(other), name);
+    });
 });

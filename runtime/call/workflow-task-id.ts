@@ -1,0 +1,25 @@
+/** A task that a workflow has become. */
+export interface WorkflowTaskName {
+  readonly workflow: string;
+  /** Random: who knows it has been told of the task. */
+  readonly secret: string;
+}
+
+/** No id of a task of a backend begins like this, as those are base64url (`taskIdOf`). */
+const PREFIX = 'workflow.';
+
+/** Longest name of a workflow (`composite-tools.ts`) is far below; the id is sent in a header (`Mcp-Name`), too. */
+const MAX_LENGTH = 2_048;
+
+/** `secret`: 32 characters of base64url. */
+export const workflowTaskId = ({ workflow, secret }: WorkflowTaskName): string =>
+  `${PREFIX}${secret}.${Buffer.from(workflow).toString('base64url')}`;
+
+/** Decodes an id made by `workflowTaskId`. Undefined for everything else, including other spellings of the same id. */
+export const readWorkflowTaskId = (id: string): WorkflowTaskName | undefined => {
+  if (id.length > MAX_LENGTH) return undefined;
+  const [, secret, encoded] = /^workflow\.(?<secret>[\w-]{32})\.(?<name>[\w-]+)$/.exec(id) ?? [];
+  if (secret === undefined || encoded === undefined) return undefined;
+  const name = { workflow: Buffer.from(encoded, 'base64url').toString(), secret };
+  return workflowTaskId(name) === id ? name : undefined;
+};
