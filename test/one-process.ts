@@ -12,8 +12,17 @@ export type SharedProcess = 'computing' | 'on sockets';
 
 /** What a file that computes only may import, with the test code that it imports. */
 const COMPUTING =
-  /^(node:(assert\/strict|buffer|crypto|events|fs|fs\/promises|path|stream|test|url|util)|fast-check|jose|yaml|zod)$/;
-const ON_SOCKETS = /^(node:(dns|http|https|net|os|timers\/promises|tls)|undici|@modelcontextprotocol\/.+)$/;
+  /^(node:(assert\/strict|buffer|crypto|events|fs|fs\/promises|path|stream|stream\/consumers|test|url|util)|ajv\/.+|fast-check|jose|yaml|zod)$/;
+const ON_SOCKETS =
+  /^(node:(dns|http|https|net|os|timers\/promises|tls)|undici|oidc-provider|@modelcontextprotocol\/.+)$/;
+
+/** What waits, and what starts programs and ends them: it leaves the process as it was. */
+const LEAVES_NO_TRACE: ReadonlySet<string> = new Set([
+  'test/cluster/command.ts',
+  'test/cluster/scratch.ts',
+  'test/cluster/until.ts',
+  'test/fixtures/redis.ts',
+]);
 
 /** What belongs to the whole process: its environment and exit code, its globals, and times taken in it. */
 const OF_THE_PROCESS =
@@ -23,6 +32,7 @@ const OF_THE_PROCESS =
 const HOOK_OF_THE_FILE = /^(before|after|beforeEach|afterEach)\(/m;
 
 interface Module {
+  readonly path: string;
   readonly text: string;
   /** Packages, and paths of files. */
   readonly imports: readonly string[];
@@ -41,7 +51,7 @@ const moduleOf = (file: string): Module => {
     const imported = name || atRunTime;
     return imported.startsWith('.') ? normalize(join(dirname(file), imported)) : imported;
   });
-  const found = { text, imports };
+  const found = { path: file, text, imports };
   modules.set(file, found);
   return found;
 };
@@ -63,10 +73,11 @@ const isTestCode = (path: string): boolean => path.startsWith('test/');
 /** Of a test file by its path from the root of the repository, which is the working folder. */
 export const sharedProcessOf = (file: string): SharedProcess | undefined => {
   if (HOOK_OF_THE_FILE.test(moduleOf(file).text)) return undefined;
-  const testCode = reached(file, isTestCode);
+  const all = reached(file, isTestCode);
+  const testCode = all.filter(({ path }) => !LEAVES_NO_TRACE.has(path));
   if (testCode.some(({ text }) => OF_THE_PROCESS.test(text))) return undefined;
   if (reached(file, isOurs).some(({ imports }) => imports.includes('node:worker_threads'))) return undefined;
   const others = testCode.flatMap(({ imports }) => imports).filter((name) => !isOurs(name) && !COMPUTING.test(name));
-  if (others.length === 0) return 'computing';
+  if (others.length === 0 && testCode.length === all.length) return 'computing';
   return others.every((name) => ON_SOCKETS.test(name)) ? 'on sockets' : undefined;
 };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../cluster/index.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
 import { installedCluster } from '../engine/cluster-under-test.ts';
@@ -43,12 +44,18 @@ const authorities = async (): Promise<readonly string[]> => {
   );
 };
 
+/** Many requests in the lifetime of a certificate, with processor time left for others. */
+const BETWEEN_MS = 20;
+
 test('while certificates and authorities come and go under load, with Fail no request is lost', async () => {
   const [first = ''] = await authorities();
   const answers: number[] = [];
   const load = new AbortController();
   const keepAsking = async (): Promise<void> => {
-    while (!load.signal.aborted) answers.push(await ask());
+    while (!load.signal.aborted) {
+      answers.push(await ask());
+      await pause(BETWEEN_MS);
+    }
   };
   const loads = [keepAsking(), keepAsking(), keepAsking()];
   const sizes = new Set<number>();
