@@ -4,6 +4,7 @@ import type { Log, Meter } from './observe/index.ts';
 import {
   type EmbeddedTools,
   embeddedTools,
+  embeddingFetch,
   type EmbeddingServiceSettings,
   optimizer,
   type Optimizer,
@@ -83,7 +84,7 @@ const lazily = (make: () => EmbeddedTools) => {
 };
 
 const embeddingService = (
-  { timeoutMs, ...settings }: EmbeddingSettings,
+  settings: EmbeddingServiceSettings,
   index: ToolIndex,
   { metrics, ...deps }: OptimizerDeps & { readonly metrics: ReturnType<typeof searchMetrics> },
 ): EmbeddedTools => {
@@ -93,12 +94,19 @@ const embeddingService = (
     ...deps,
     index,
     cache: new VectorCache({ store: isShared ? prefixed(store, 'optimizer:vectors:') : undefined }),
-    client: fetchUnder({ ...fetchPolicies.embedding, timeoutMs }),
+    client: embeddingFetch(
+      (timeoutMs) => fetchUnder({ ...fetchPolicies.embedding, timeoutMs }),
+      () => config.current().optimizer?.embeddingServiceTimeout ?? SWITCHED_OFF_MS,
+    ),
+    mostMs: () => config.current().extensions.optimizer.queryTimeout,
     apiKey: () => readSecret({ environment: API_KEY_VARIABLE }),
     onAsked: metrics.embeddingAsked,
     onVector: metrics.vectorFound,
   });
 };
+
+/** Timeout of what an optimizer that was just switched off asks still. */
+const SWITCHED_OFF_MS = 1_000;
 
 const searchSettingsOf = ({ optimizer: part }: Config): SearchSettings | undefined =>
   part && {
@@ -107,16 +115,11 @@ const searchSettingsOf = ({ optimizer: part }: Config): SearchSettings | undefin
     distanceThreshold: Number(part.semanticDistanceThreshold),
   };
 
-interface EmbeddingSettings extends EmbeddingServiceSettings {
-  readonly timeoutMs: number;
-}
-
-/** Undefined: nothing is to be found by meaning, so nothing is embedded. */
-const embeddingSettingsOf = ({ optimizer: part, extensions }: Config): EmbeddingSettings | undefined =>
+/**
+ * What decides where vectors come from: another value drops those that there are. Undefined: nothing is to be found by
+ * meaning, so nothing is embedded.
+ */
+const embeddingSettingsOf = ({ optimizer: part, extensions }: Config): EmbeddingServiceSettings | undefined =>
   part?.embeddingService === undefined || Number(part.hybridSearchSemanticRatio) === 0
     ? undefined
-    : {
-        url: part.embeddingService,
-        model: extensions.optimizer.embeddingModel,
-        timeoutMs: part.embeddingServiceTimeout,
-      };
+    : { url: part.embeddingService, model: extensions.optimizer.embeddingModel };

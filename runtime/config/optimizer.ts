@@ -37,6 +37,9 @@ export const optimizerExtensionSchema = z
       .describe(
         'Model to ask for at an embedding service with /v1/embeddings; by default the first one that it lists. Services of text-embeddings-inference have one.',
       ),
+    queryTimeout: durationOr('200ms', { min: '30ms', max: '10s' }).describe(
+      'Longest time that a search waits for the vector of its query; hardly for a service that takes more than three quarters of it.',
+    ),
   })
   .prefault({})
   .describe('Settings of the optimizer beyond the common specification.');

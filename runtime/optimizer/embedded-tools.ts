@@ -4,12 +4,15 @@ import type { Clock } from '../process/index.ts';
 import type { EmbeddingServiceSettings } from './embeddings/embedding-client.ts';
 import { EmbeddingService, type EmbeddingServiceDeps } from './embeddings/embedding-service.ts';
 import { EmbedTools, type EmbedToolsDeps } from './embeddings/embed-tools.ts';
-import { QueryVectors } from './embeddings/query-vectors.ts';
+import { QueryVectors, type QueryVectorsDeps } from './embeddings/query-vectors.ts';
 import type { VectorCache } from './embeddings/vector-cache.ts';
 import type { ToolIndex } from './search/index.ts';
 
 export interface EmbeddedToolsDeps
-  extends Omit<EmbeddingServiceDeps, 'fetch' | 'clock' | 'log'>, Pick<EmbedToolsDeps, 'onVector'> {
+  extends
+    Omit<EmbeddingServiceDeps, 'fetch' | 'clock' | 'log' | 'knownProbe'>,
+    Pick<EmbedToolsDeps, 'onVector'>,
+    Pick<QueryVectorsDeps, 'mostMs'> {
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly client: GuardedClient;
@@ -31,7 +34,11 @@ export interface EmbeddedTools {
 
 export const embeddedTools = (settings: EmbeddingServiceSettings, deps: EmbeddedToolsDeps): EmbeddedTools => {
   const { index, cache, client } = deps;
-  const service = new EmbeddingService(settings, { ...deps, fetch: client.fetch });
+  const service = new EmbeddingService(settings, {
+    ...deps,
+    fetch: client.fetch,
+    knownProbe: (...of) => cache.knownProbe(...of),
+  });
   const tools = new EmbedTools({
     ...deps,
     service,

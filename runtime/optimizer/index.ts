@@ -6,6 +6,7 @@
 
 export { type EmbeddedTools, embeddedTools } from './embedded-tools.ts';
 export type { EmbeddingServiceSettings } from './embeddings/embedding-client.ts';
+export { embeddingFetch } from './embeddings/embedding-fetch.ts';
 export { VectorCache } from './embeddings/vector-cache.ts';
 export { type Optimizer, optimizer } from './optimizer.ts';
 export { searchMetrics } from './search-metrics.ts';

@@ -60,6 +60,7 @@ const fields = [
   'spec.config.extensions.audit.batchMaxWait',
   'spec.config.extensions.authServer.refreshReuseWindow',
   'spec.config.extensions.heldCallTtl',
+  'spec.config.extensions.optimizer.queryTimeout',
   'spec.config.extensions.sessionTtl',
   'spec.config.operational.timeouts.default',
   'spec.config.operational.timeouts.perWorkload.*',

@@ -1,10 +1,9 @@
-import { hash as digest } from 'node:crypto';
 import type { Log } from '../../observe/index.ts';
 import { type Clock, eachOf, type Timer } from '../../process/index.ts';
 import type { ConnectedService } from './embedding-client.ts';
 import { EmbeddingError } from './embedding-error.ts';
 import type { EmbeddingService } from './embedding-service.ts';
-import type { VectorCache, VectorSource } from './vector-cache.ts';
+import { modelDigest, type VectorCache, type VectorSource } from './vector-cache.ts';
 
 export interface EmbedToolsDeps {
   readonly service: EmbeddingService;
@@ -24,10 +23,13 @@ export interface EmbedToolsDeps {
   readonly onVector: (from: VectorSource | 'service') => void;
 }
 
+/** Pause before tools are looked for again that another replica is embedding. */
+const CLAIMED_ELSEWHERE_MS = 1_000;
+
 /**
  * Gives every tool of the index its vector, in the background: from memory, else from the store, else from the service,
  * in batches, one after another, so that queries find the service free. What fails is tried again after the pause of
- * the service.
+ * the service. A tool that another replica is embedding is left to it, and then found in the store.
  */
 export class EmbedTools {
   readonly #deps: EmbedToolsDeps;
@@ -75,16 +77,17 @@ export class EmbedTools {
         await this.#embedMissing();
       }
     } catch (err) {
-      if (err instanceof EmbeddingError) this.#later();
+      if (err instanceof EmbeddingError) this.#later(this.#deps.service.restMs);
       else this.#deps.log.error({ err }, 'tools could not be embedded');
     } finally {
       this.#isRunning = false;
     }
   }
 
-  #later(): void {
+  #later(ms: number): void {
     if (this.#isEnded) return;
-    this.#timer = this.#deps.clock.after(Math.max(1, this.#deps.service.restMs), () => {
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.after(Math.max(1, ms), () => {
       this.#timer = undefined;
       this.note();
     });
@@ -94,17 +97,61 @@ export class EmbedTools {
     if (this.#deps.missing().length === 0) return;
     const service = await this.#deps.service.connect();
     this.use(service);
-    const missing = this.#deps.missing();
+    const unknown = [...(await this.#unknownOf(service, this.#deps.missing()))];
+    const size = Math.min(service.batchSize, this.#most);
+    let claimed: readonly string[] = [];
+    let isElsewhere = false;
+    while (claimed.length > 0 || unknown.length > 0) {
+      const next = unknown.splice(0, size - claimed.length);
+      const own = await this.#claim(service, next);
+      if (own.length < next.length) isElsewhere = true;
+      claimed = [...claimed, ...own];
+      if (claimed.length < size && unknown.length > 0) continue;
+      await this.#embedClaimed(service, claimed);
+      claimed = [];
+    }
+    this.#most = Infinity;
+    if (isElsewhere && !this.#isStale) this.#later(CLAIMED_ELSEWHERE_MS);
+  }
+
+  /** Gives their vectors to the tools that memory or the store has those of; the others. */
+  async #unknownOf(service: ConnectedService, hashes: readonly string[]): Promise<readonly string[]> {
     const unknown: string[] = [];
-    await eachOf(missing, async (hash) => {
+    await eachOf(hashes, async (hash) => {
       const known = await this.#deps.cache.get(placeOf(service, hash));
       if (!known) unknown.push(hash);
       else if (this.#isInUse(service)) this.#give(hash, known.vector, known.from);
     });
-    const size = Math.min(service.batchSize, this.#most);
-    for (let at = 0; at < unknown.length; at += size)
-      await this.#embed(service, this.#withTexts(unknown.slice(at, at + size)));
-    this.#most = Infinity;
+    return unknown;
+  }
+
+  /** The tools that this replica is to embed: others may have done so since the store was asked, or be at it. */
+  async #claim(service: ConnectedService, hashes: readonly string[]): Promise<readonly string[]> {
+    const { cache } = this.#deps;
+    if (!cache.isShared) return hashes;
+    const claimed: string[] = [];
+    await eachOf(hashes, async (hash) => {
+      if (await cache.claim(placeOf(service, hash))) claimed.push(hash);
+    });
+    // Looked for once they are claimed: who had the claim before has stored the vector first.
+    const unknown = new Set(await this.#unknownOf(service, claimed));
+    await this.#release(
+      service,
+      claimed.filter((hash) => !unknown.has(hash)),
+    );
+    return [...unknown];
+  }
+
+  async #embedClaimed(service: ConnectedService, hashes: readonly string[]): Promise<void> {
+    try {
+      await this.#embed(service, this.#withTexts(hashes));
+    } finally {
+      await this.#release(service, hashes);
+    }
+  }
+
+  async #release(service: ConnectedService, hashes: readonly string[]): Promise<void> {
+    if (this.#deps.cache.isShared) await eachOf(hashes, (hash) => this.#deps.cache.release(placeOf(service, hash)));
   }
 
   #withTexts(hashes: readonly string[]): readonly ToolToEmbed[] {
@@ -160,7 +207,7 @@ interface ToolToEmbed {
 }
 
 const placeOf = ({ modelKey, dimension }: ConnectedService, hash: string) => ({
-  model: digest('sha256', modelKey, 'base64url').slice(0, 16),
+  model: modelDigest(modelKey),
   dimension,
   hash,
 });

@@ -1,5 +1,6 @@
 import { FetchError, type GuardedFetch, isLoopbackAddress } from '../../http/index.ts';
 import { EmbeddingError } from './embedding-error.ts';
+import { isSameModel, modelKeyOf, PROBE } from './model-probe.ts';
 import {
   infoSchema,
   infoUrlFrom,
@@ -9,6 +10,7 @@ import {
   PROTOCOLS,
   type ProtocolName,
 } from './protocols.ts';
+import { splitAnswer } from './vectors-in-text.ts';
 
 export interface EmbeddingClientDeps {
   readonly fetch: GuardedFetch;
@@ -34,9 +36,13 @@ export interface ConnectedService {
   readonly firstMs: number;
   /** Texts of one request. */
   readonly batchSize: number;
+  /** What the service says of its model, with the dimension. */
+  readonly modelName: string;
+  /** The vector of `PROBE`. */
+  readonly probe: Float32Array;
   /** Equal for services whose vectors can be compared. */
   readonly modelKey: string;
-  /** Vectors of the texts, in their order. Throws EmbeddingError. */
+  /** Vectors of the texts, in their order, all of this model. Throws EmbeddingError. */
   readonly embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 }
 
@@ -45,56 +51,59 @@ export const connectEmbeddings = async (
   settings: EmbeddingServiceSettings,
   deps: EmbeddingClientDeps,
 ): Promise<ConnectedService> => {
-  const { protocol, model, revision, batchSize } = await knownOf(settings, deps);
+  const { protocol, model, revision, mostTexts } = await knownOf(settings, deps);
   const post = postTo(PROTOCOLS[protocol].urlFrom(settings.url), deps);
   const embed = async (texts: readonly string[], dimension?: number): Promise<readonly Float32Array[]> => {
     const { bodyOf, vectorsIn } = PROTOCOLS[protocol];
-    const vectors = vectorsIn(await post(bodyOf(texts, model)));
+    const vectors = vectorsIn(await splitAnswer(await post(bodyOf(texts, model)), texts.length));
     if (vectors.length !== texts.length)
       throw new EmbeddingError(
         'invalid',
         'the embedding service answered with another number of vectors than of texts',
       );
-    return vectors.map((vector) => checked(vector, dimension));
+    for (const vector of vectors) check(vector, dimension);
+    return vectors;
   };
   const from = deps.steadyNow();
-  const [first] = await embed([PROBE]);
+  const [probe = new Float32Array(0)] = await embed([PROBE]);
   const firstMs = deps.steadyNow() - from;
-  const dimension = first?.length ?? 0;
+  const dimension = probe.length;
+  const modelName = JSON.stringify([model ?? '', revision ?? '', dimension]);
+  const embedProved = async (texts: readonly string[]): Promise<readonly Float32Array[]> => {
+    const vectors = await embed([...texts, PROBE], dimension);
+    if (!isSameModel(vectors.at(-1) ?? probe, probe))
+      throw new EmbeddingError('invalid', 'the embedding service has another model than before');
+    return vectors.slice(0, -1);
+  };
   return {
     protocol,
     model,
     dimension,
     firstMs,
-    batchSize,
-    modelKey: JSON.stringify([model ?? '', revision ?? '', dimension]),
-    embed: (texts) => embed(texts, dimension),
+    batchSize: Math.max(1, mostTexts - 1),
+    modelName,
+    probe,
+    modelKey: modelKeyOf(modelName, probe),
+    // A service that takes one text at a time is asked for no more.
+    embed: mostTexts > 1 ? embedProved : (texts) => embed(texts, dimension),
   };
 };
-
-/** The text that shows the dimension of a model. */
-const PROBE = 'dimension';
 
 /** Models have no more dimensions; the index holds a number of 4 bytes for each, of each tool. */
 const MAX_DIMENSION = 8_192;
 
-const checked = (vector: readonly number[], dimension = vector.length): Float32Array => {
-  const floats = Float32Array.from(vector);
-  const isUsable =
-    floats.length === dimension &&
-    dimension <= MAX_DIMENSION &&
-    floats.every((value) => Number.isFinite(value)) &&
-    floats.some((value) => value !== 0);
+const check = (vector: Float32Array, dimension = vector.length): void => {
+  const isUsable = vector.length === dimension && dimension <= MAX_DIMENSION && vector.some((value) => value !== 0);
   if (!isUsable)
     throw new EmbeddingError('invalid', 'the embedding service answered with vectors that cannot be compared');
-  return floats;
 };
 
 interface Known {
   readonly protocol: ProtocolName;
   readonly model: string | undefined;
   readonly revision?: string | undefined;
-  readonly batchSize: number;
+  /** Of one request, with that of the probe. */
+  readonly mostTexts: number;
 }
 
 const knownOf = async ({ url, model }: EmbeddingServiceSettings, deps: EmbeddingClientDeps): Promise<Known> => {
@@ -102,17 +111,17 @@ const knownOf = async ({ url, model }: EmbeddingServiceSettings, deps: Embedding
   const info = named === 'openai' ? undefined : await asked(infoUrlFrom(url), deps);
   const { data: told } = infoSchema.safeParse(info);
   if (told || named === 'tei') {
-    const batchSize = Math.min(MAX_BATCH, told?.max_client_batch_size ?? PROTOCOLS.tei.batchSize);
-    return { protocol: 'tei', model: told?.model_id, revision: told?.model_sha ?? undefined, batchSize };
+    const mostTexts = Math.min(MOST_TEXTS, told?.max_client_batch_size ?? PROTOCOLS.tei.mostTexts);
+    return { protocol: 'tei', model: told?.model_id, revision: told?.model_sha ?? undefined, mostTexts };
   }
-  const { batchSize } = PROTOCOLS.openai;
-  if (model !== undefined) return { protocol: 'openai', model, batchSize };
+  const { mostTexts } = PROTOCOLS.openai;
+  if (model !== undefined) return { protocol: 'openai', model, mostTexts };
   const { data: models } = modelsSchema.safeParse(await asked(modelsUrlFrom(url), deps));
-  return { protocol: 'openai', model: models?.data[0]?.id, batchSize };
+  return { protocol: 'openai', model: models?.data[0]?.id, mostTexts };
 };
 
 /** Large batches keep queries waiting, which a service answers in turn. */
-const MAX_BATCH = 64;
+const MOST_TEXTS = 64;
 
 /** What a GET is answered with; undefined where there is nothing at that address. */
 const asked = async (url: string, deps: EmbeddingClientDeps): Promise<unknown> => {
@@ -123,7 +132,7 @@ const asked = async (url: string, deps: EmbeddingClientDeps): Promise<unknown> =
 
 const postTo =
   (url: string, deps: EmbeddingClientDeps) =>
-  async (body: object): Promise<unknown> => {
+  async (body: object): Promise<string> => {
     const headers = { 'content-type': 'application/json' };
     const answer = await sent({ url, method: 'POST', headers, body: JSON.stringify(body) }, deps);
     const { status } = answer;
@@ -133,9 +142,7 @@ const postTo =
       const message = `the embedding service answered with HTTP ${status}`;
       throw new EmbeddingError(isBusy ? 'unavailable' : 'refused', message, isOfTexts);
     }
-    const parsed = jsonIn(answer.body);
-    if (parsed === undefined) throw new EmbeddingError('invalid', 'the answer of the embedding service is not JSON');
-    return parsed;
+    return answer.body.toString();
   };
 
 type Sent = Parameters<GuardedFetch>[0];

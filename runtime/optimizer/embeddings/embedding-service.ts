@@ -7,12 +7,15 @@ import {
   type EmbeddingServiceSettings,
 } from './embedding-client.ts';
 import { EmbeddingError } from './embedding-error.ts';
+import { isSameModel, modelKeyOf } from './model-probe.ts';
 
 export interface EmbeddingServiceDeps extends EmbeddingClientDeps {
   readonly clock: Pick<Clock, 'now'>;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Pick<Log, 'info' | 'warn'>;
+  /** The vector of the probe by which all replicas know this model; the given one where they know none like it. */
+  readonly knownProbe: (modelName: string, probe: Float32Array) => Promise<Float32Array>;
   /** Called after each request for vectors; `outcome` is `embedded` or an EmbeddingFailure. */
   readonly onAsked: (asked: { readonly of: Texts; readonly outcome: string; readonly ms: number }) => void;
 }
@@ -35,6 +38,8 @@ export class EmbeddingService {
   readonly #deps: EmbeddingServiceDeps;
   #connected: { readonly service: ConnectedService; readonly at: number } | undefined;
   #connecting: Promise<ConnectedService> | undefined;
+  /** Of the last connection that there was. */
+  #model: Pick<ConnectedService, 'modelName' | 'modelKey' | 'probe'> | undefined;
   /** Since vectors were last given. */
   #failures = 0;
   #isFailingAtTools = false;
@@ -92,13 +97,18 @@ export class EmbeddingService {
   }
 
   async #connect(): Promise<ConnectedService> {
-    const { log, clock } = this.#deps;
+    const { log, clock, knownProbe } = this.#deps;
     try {
-      const before = this.#connected?.service;
-      const service = await connectEmbeddings(this.#settings, this.#deps);
+      const before = this.#model;
+      const made = await connectEmbeddings(this.#settings, this.#deps);
+      const { modelName, probe } = made;
+      const isSame = before?.modelName === modelName && isSameModel(before.probe, probe);
+      const modelKey = isSame ? before.modelKey : modelKeyOf(modelName, await knownProbe(modelName, probe));
+      const service = { ...made, modelKey };
+      this.#model = service;
       this.#connected = { service, at: clock.now() };
-      const { protocol, model, dimension, modelKey } = service;
-      if (before?.modelKey !== modelKey) log.info({ protocol, model, dimension }, 'embedding service connected');
+      const { protocol, model, dimension } = service;
+      if (!isSame) log.info({ protocol, model, dimension }, 'embedding service connected');
       return service;
     } catch (error) {
       this.#failed(error);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { EmbeddingError } from './embedding-error.ts';
+import type { SplitAnswer } from './vectors-in-text.ts';
 
 /** How vectors are asked for in one protocol, and found in the answer. */
 export interface EmbeddingProtocol {
@@ -7,22 +8,32 @@ export interface EmbeddingProtocol {
   readonly urlFrom: (base: string) => string;
   readonly bodyOf: (texts: readonly string[], model: string | undefined) => object;
   /** In the order of the texts. Throws EmbeddingError. */
-  readonly vectorsIn: (answer: unknown) => readonly (readonly number[])[];
-  /** Texts of one request, unless the service names a number. */
-  readonly batchSize: number;
+  readonly vectorsIn: (answer: SplitAnswer) => readonly Float32Array[];
+  /** Most texts of one request, unless the service names a number. */
+  readonly mostTexts: number;
 }
 
 export type ProtocolName = 'tei' | 'openai';
 
-const vectorSchema = z.array(z.number()).min(1);
-const teiSchema = z.array(vectorSchema);
-const openAiSchema = z.object({ data: z.array(z.object({ index: z.int().min(0), embedding: vectorSchema })) });
+/** What stands for a vector, by its place. */
+const placeSchema = z.tuple([z.int().min(0)]);
+const teiSchema = z.array(placeSchema);
+const openAiSchema = z.object({ data: z.array(z.object({ index: z.int().min(0), embedding: placeSchema })) });
 
-const read = <T>(schema: z.ZodType<T>, answer: unknown): T => {
-  const { success, data } = schema.safeParse(answer);
-  if (!success) throw new EmbeddingError('invalid', 'the answer of the embedding service has no vectors');
+const read = <T>(schema: z.ZodType<T>, rest: unknown): T => {
+  const { success, data } = schema.safeParse(rest);
+  if (!success) throw noVectors();
   return data;
 };
+
+const vectorAt = ({ vectors }: SplitAnswer, [place]: z.infer<typeof placeSchema>): Float32Array => {
+  const vector = vectors[place];
+  if (vector === undefined || vector.length === 0) throw noVectors();
+  return vector;
+};
+
+const noVectors = (): EmbeddingError =>
+  new EmbeddingError('invalid', 'the answer of the embedding service has no vectors');
 
 /** A URL with another path; its query stays, as some services have their version there. */
 const withPath = (base: string, pathFrom: (path: string) => string): string => {
@@ -49,18 +60,18 @@ export const PROTOCOLS: Readonly<Record<ProtocolName, EmbeddingProtocol>> = {
   tei: {
     urlFrom: (base) => under(base, 'embed'),
     bodyOf: (inputs) => ({ inputs, truncate: true }),
-    vectorsIn: (answer) => read(teiSchema, answer),
-    batchSize: 32,
+    vectorsIn: (answer) => read(teiSchema, answer.rest).map((place) => vectorAt(answer, place)),
+    mostTexts: 32,
   },
   /** OpenAI, and whatever has its `/v1/embeddings`. */
   openai: {
     urlFrom: (base) => under(base, 'v1', 'embeddings'),
     bodyOf: (input, model) => ({ input, ...(model !== undefined && { model }), encoding_format: 'float' }),
     vectorsIn: (answer) =>
-      read(openAiSchema, answer)
+      read(openAiSchema, answer.rest)
         .data.toSorted((a, b) => a.index - b.index)
-        .map(({ embedding }) => embedding),
-    batchSize: 64,
+        .map(({ embedding }) => vectorAt(answer, embedding)),
+    mostTexts: 64,
   },
 };
 

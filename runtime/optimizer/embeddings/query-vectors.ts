@@ -8,6 +8,8 @@ export interface QueryVectorsDeps {
   readonly clock: Clock;
   /** Milliseconds, for durations. */
   readonly steadyNow: () => number;
+  /** Longest time that a search waits, in milliseconds. */
+  readonly mostMs: () => number;
   /** Called with the service before a query is embedded. */
   readonly onConnected: (service: ConnectedService) => void;
 }
@@ -23,11 +25,13 @@ const KNOWN_QUERIES = { count: 2_000, bytes: 8 * 1024 * 1024 };
 const UNDER_WAY = 32;
 
 /**
- * Time that a search waits for the vector of its query: twice what such a request took lately, and within these bounds;
- * the lower one where the service is not known yet, or takes longer than `QUICK_MS`.
+ * A search waits for the vector of its query twice as long as such a request took lately; no longer than this where the
+ * service is not known yet, or is slow.
  */
-const BUDGET_MS = { least: 30, most: 200 };
-const QUICK_MS = 150;
+const LEAST_MS = 30;
+
+/** A service that takes more of the longest time is slow. */
+const QUICK_SHARE = 0.75;
 
 /** Weight of the newest of the times. */
 const SMOOTHING = 0.3;
@@ -48,8 +52,12 @@ export class QueryVectors {
 
   get budgetMs(): number {
     const usual = this.#usualMs ?? this.#deps.service.connected?.firstMs;
-    if (usual === undefined || usual > QUICK_MS) return BUDGET_MS.least;
-    return Math.min(BUDGET_MS.most, Math.max(BUDGET_MS.least, 2 * usual));
+    if (usual === undefined || usual > this.#quickMs) return LEAST_MS;
+    return Math.min(this.#deps.mostMs(), Math.max(LEAST_MS, 2 * usual));
+  }
+
+  get #quickMs(): number {
+    return QUICK_SHARE * this.#deps.mostMs();
   }
 
   /** `asker` is a key of who asks. Never throws for a fault of the service. */
@@ -64,7 +72,7 @@ export class QueryVectors {
     try {
       if (await atMost(clock, this.budgetMs, asked)) return { vector: await asked };
       // No longer than need be for the queries after this one, until one has been quick again.
-      this.#usualMs = Math.max(this.#usualMs ?? 0, QUICK_MS + 1);
+      this.#usualMs = Math.max(this.#usualMs ?? 0, this.#quickMs + 1);
       return { degraded: 'embedding_service_slow' };
     } catch (error) {
       if (!(error instanceof EmbeddingError)) throw error;

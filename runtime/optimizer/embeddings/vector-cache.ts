@@ -1,9 +1,11 @@
+import { hash as digest } from 'node:crypto';
 import { lruCache } from '../../process/index.ts';
 import type { Store } from '../../store/index.ts';
+import { isSameModel } from './model-probe.ts';
 
 export interface VectorCacheDeps {
   /** Shared by replicas; absent: there is no such store. */
-  readonly store: Pick<Store, 'get' | 'set'> | undefined;
+  readonly store: Pick<Store, 'get' | 'set' | 'setIfAbsent' | 'delete'> | undefined;
 }
 
 /** Vectors of tools that went, and may come back: 5,000 of 1,024 dimensions take 20 MiB. */
@@ -11,6 +13,9 @@ const BOUNDS = { count: 20_000, bytes: 32 * 1024 * 1024 };
 
 /** Time that vectors are stored for: tools that nobody has offered for as long are embedded again. */
 const TTL_MS = 30 * 24 * 3_600_000;
+
+/** Time that a replica which has claimed a tool is left alone with it: one that has died holds it no longer. */
+const CLAIM_MS = 60_000;
 
 /** Where a vector was found. */
 export type VectorSource = 'memory' | 'store';
@@ -45,13 +50,44 @@ export class VectorCache {
     await this.#store?.set(keyOf(of), bytesOf(vector), TTL_MS).catch(() => undefined);
   }
 
+  /**
+   * The vector of the probe under which the vectors of this model are kept: rounding makes it another one at each
+   * start, and so would keep what one replica has embedded from the others. A model that is not the known one of that
+   * name replaces it.
+   */
+  async knownProbe(modelName: string, probe: Float32Array): Promise<Float32Array> {
+    const of = { model: modelDigest(modelName), dimension: probe.length, hash: 'probe' };
+    const known = await this.get(of);
+    if (known && isSameModel(known.vector, probe)) return known.vector;
+    await this.set(of, probe);
+    return probe;
+  }
+
+  /** Whether other replicas may embed the same tools. */
+  get isShared(): boolean {
+    return this.#store !== undefined;
+  }
+
+  /** False: another replica is embedding the tool. True where the store does not answer. */
+  async claim(of: Of): Promise<boolean> {
+    return (await this.#store?.setIfAbsent(claimOf(of), CLAIMED, CLAIM_MS).catch(() => true)) ?? true;
+  }
+
+  /** Ends a claim: the tool has its vector, or could not be embedded. */
+  async release(of: Of): Promise<void> {
+    await this.#store?.delete(claimOf(of)).catch(() => false);
+  }
+
   #keep(of: Of, vector: Float32Array): void {
     this.#memory.set(keyOf(of), vector, vector.byteLength);
   }
 }
 
+/** A short text for what a model is known by. */
+export const modelDigest = (modelKey: string): string => digest('sha256', modelKey, 'base64url').slice(0, 16);
+
 interface Of {
-  /** A digest of model and dimension, as `digestOf` makes it. */
+  /** `modelDigest` of the key of the model. */
   readonly model: string;
   readonly dimension: number;
   /** The content hash of the tool. */
@@ -59,6 +95,10 @@ interface Of {
 }
 
 const keyOf = ({ model, hash }: Of): string => `${model}:${hash}`;
+
+const CLAIMED = Buffer.from('1');
+
+const claimOf = (of: Of): string => `claim:${keyOf(of)}`;
 
 /** 32-bit floats, little-endian. */
 const bytesOf = (vector: Float32Array): Buffer => {

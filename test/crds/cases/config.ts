@@ -173,6 +173,17 @@ export const generalConfigCases = [
     'spec.config.extensions.heldCallTtl',
     'must be at most 30m; write 30m or less',
   ),
+  accepts({ set: set('extensions', { optimizer: { queryTimeout: '1s' } }) }),
+  refuses(
+    { set: set('extensions', { optimizer: { queryTimeout: '29ms' } }) },
+    'spec.config.extensions.optimizer.queryTimeout',
+    'must be at least 30ms; write 30ms or more',
+  ),
+  refuses(
+    { set: set('extensions', { optimizer: { queryTimeout: '11s' } }) },
+    'spec.config.extensions.optimizer.queryTimeout',
+    'must be at most 10s; write 10s or less',
+  ),
   refuses({ set: set('extensions', { unheardOf: true }) }, 'spec.config.extensions.unheardOf', 'unknown field'),
 ];
 

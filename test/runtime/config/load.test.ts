@@ -33,7 +33,7 @@ suite('loading', () => {
           redact: [],
         },
         authServer: { refreshReuseWindow: 15_000, upstreams: {} },
-        optimizer: { exceptClients: [] },
+        optimizer: { exceptClients: [], queryTimeout: 200 },
         tolerateHeaders: false,
         trustedProxies: [],
         callsPerSession: 32,

@@ -22,10 +22,12 @@ const start = (answer: Answer) => {
     body: Buffer.from(JSON.stringify(value)),
   });
   const fetch: GuardedFetch = async ({ url, body }) => {
-    if (url.endsWith('/info')) return replyOf(200, { model_id: 'm', max_client_batch_size: 32 });
-    const count = (body?.toString().match(/text|dimension/g) ?? []).length;
+    if (url.endsWith('/info')) return replyOf(200, { model_id: 'm', max_client_batch_size: 33 });
+    const texts = (body?.toString().match(/text|dimension/g) ?? []).length;
+    // The probe goes with every batch.
+    const count = Math.max(1, texts - 1);
     batches.push(count);
-    const vectors = Array.from({ length: count }, () => [1, 0, 0]);
+    const vectors = Array.from({ length: texts }, () => [1, 0, 0]);
     return replyOf(answer(count).status, vectors);
   };
   const service = new EmbeddingService(
@@ -37,6 +39,7 @@ const start = (answer: Answer) => {
       clock,
       random: () => 0.5,
       log: { info: () => {}, warn: (...of: readonly unknown[]) => void warnings.push(of) },
+      knownProbe: async (_name, probe) => probe,
       onAsked: () => {},
     },
   );

@@ -14,7 +14,12 @@ const start = async () => {
   const clock = frozenClock();
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Buffer | undefined>();
-  const store = { get: () => (asked.resolve(), answer.promise), set: async () => {} };
+  const store = {
+    get: () => (asked.resolve(), answer.promise),
+    set: async () => {},
+    setIfAbsent: async () => true,
+    delete: async () => true,
+  };
   const given: string[] = [];
   const left = ['a', 'b'];
   const service = new EmbeddingService(
@@ -29,6 +34,7 @@ const start = async () => {
       clock,
       random: () => 0,
       log: { info: () => {}, warn: () => {} },
+      knownProbe: async (_name, probe) => probe,
       onAsked: () => {},
     },
   );

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { until } from '../../cluster/until.ts';
-import { type EmbeddingServerOptions, startEmbeddingServer } from '../../fixtures/embedding-server.ts';
+import { type EmbeddingServerOptions, meaningOf, startEmbeddingServer } from '../../fixtures/embedding-server.ts';
 import { embedded, namesOf, startOptimized, toolText } from '../../fixtures/optimized.ts';
+import { configFile } from '../../fixtures/runtime.ts';
 import { scraped } from '../../fixtures/scraped.ts';
 
 const TOOLS = [toolText('forecast', 'Tells the weather'), toolText('send_letter', 'Posts words to somebody')];
@@ -51,6 +52,41 @@ test('a service that refuses every text is left alone between two attempts', asy
   const asked = server.asked.length;
   await find('weather again');
   assert.equal(server.asked.length, asked);
+});
+
+test('a service that is given another model of the same name and dimension: no two models are compared', async (t) => {
+  const { find, server, clock, running } = await start(t, {});
+  await embedded(running, 2);
+  const before = server.texts().length;
+  // The first and the last number of each vector are exchanged.
+  server.set({ vectorOf: (text) => meaningOf(text).toReversed() });
+  assert.equal((await find('do I need an umbrella')).degraded, 'embedding_service_unavailable');
+  clock.advance(1_000);
+  assert.equal((await find('an umbrella')).degraded, 'embeddings_incomplete');
+  await until('the vectors', async () => (server.texts().length >= before + 4 ? true : undefined), { intervalMs: 5 });
+  await embedded(running, 2);
+  const found = await find('do I need an umbrella at all');
+  assert.deepEqual([found.tools[0]?.name, found.search, found.degraded], ['a_forecast', 'hybrid', undefined]);
+});
+
+test('another timeout takes effect at once, and no tool loses its vector', async (t) => {
+  const { find, server, clock, running, backend } = await start(t, {});
+  await embedded(running, 2);
+  const before = server.texts().length;
+  const optimizer = { embeddingService: server.url, embeddingServiceTimeout: '2s' };
+  const extensions = { optimizer: { queryTimeout: '5s' } };
+  running.reload(configFile({ a: backend.url }, { optimizer, extensions }));
+  server.set({ on: () => true });
+  const finding = find('do I need an umbrella');
+  await server.received(({ texts }) => texts[0] === 'do I need an umbrella');
+  assert.deepEqual(await scraped(running, 'vmcp_optimizer_index_vectors'), ['vmcp_optimizer_index_vectors 2']);
+  clock.advance(2_000);
+  assert.match((await finding).degraded ?? '', /^embedding_service_/);
+  await until('the failure', async () => {
+    const lines = await scraped(running, 'vmcp_optimizer_embedding_duration_seconds_count');
+    return lines.some((line) => /query.*timeout"\} 1$/.test(line)) ? true : undefined;
+  });
+  assert.equal(server.texts().length, before + 1);
 });
 
 test('an answer with another number of vectors than of texts gives no tool a vector', async (t) => {

@@ -5,10 +5,13 @@ import { QueryVectors } from '../../../runtime/optimizer/embeddings/query-vector
 import { startEmbeddingServer } from '../../fixtures/embedding-server.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
-const start = async (t: TestContext) => {
+/** Queries of a service that takes `tookMs`, as far as the clock shows. */
+const start = async (t: TestContext, { tookMs = 0, mostMs = 200 } = {}) => {
   const server = await startEmbeddingServer();
   t.after(() => server.close());
   const clock = frozenClock();
+  let now = 0;
+  const steadyNow = (): number => (now += tookMs);
   const service = new EmbeddingService(
     { url: server.url, model: undefined },
     {
@@ -17,14 +20,16 @@ const start = async (t: TestContext) => {
         return { status: response.status, headers: {}, body: Buffer.from(await response.arrayBuffer()) };
       },
       apiKey: async () => undefined,
-      steadyNow: () => 0,
+      steadyNow,
       clock,
       random: () => 0,
       log: { info: () => {}, warn: () => {} },
+      knownProbe: async (_name, probe) => probe,
       onAsked: () => {},
     },
   );
-  return { server, queries: new QueryVectors({ service, clock, steadyNow: () => 0, onConnected: () => {} }) };
+  const queries = new QueryVectors({ service, clock, steadyNow, mostMs: () => mostMs, onConnected: () => {} });
+  return { server, queries, service };
 };
 
 test('whether another caller has asked the same is not shown by the time of an answer: each asks the service', async (t) => {
@@ -37,4 +42,21 @@ test('nor while the other one waits still; a caller who asks twice at one time a
   const { server, queries } = await start(t);
   await Promise.all(['alice', 'bob', 'alice'].map((asker) => queries.vectorOf('rain', asker)));
   assert.deepEqual(server.texts(), ['rain', 'rain']);
+});
+
+test('a service is waited for twice as long as it took, and hardly once it takes most of the longest time', async (t) => {
+  for (const [tookMs, mostMs, budgetMs] of [
+    [5, 200, 30],
+    [60, 200, 120],
+    [140, 200, 200],
+    [160, 200, 30],
+    [160, 1_000, 320],
+    [700, 1_000, 1_000],
+    [800, 1_000, 30],
+  ] as const) {
+    const { queries, service } = await start(t, { tookMs, mostMs });
+    assert.equal(queries.budgetMs, 30, 'nothing is known of it yet');
+    await service.connect();
+    assert.equal(queries.budgetMs, budgetMs, `of ${mostMs} ms where it takes ${tookMs}`);
+  }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startBackend } from '../../fixtures/backend.ts';
-import { startEmbeddingServer } from '../../fixtures/embedding-server.ts';
+import { type EmbeddingServerOptions, meaningOf, startEmbeddingServer } from '../../fixtures/embedding-server.ts';
 import { embedded, toolText } from '../../fixtures/optimized.ts';
 import { INITIALIZE, post } from '../../fixtures/raw-client.ts';
 import { noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
@@ -44,6 +44,26 @@ describe('replicas that share a store', { skip: noRedis }, () => {
     await embedded(third, TOOLS.length);
     await third.stop();
     assert.equal(server.texts().length, 2 * TOOLS.length);
+  });
+
+  test('embed each tool once together where they start at one time', async (t) => {
+    const tools = Array.from({ length: 200 }, (_, index) => toolText(`tool_${index}`, `Is number ${index} of many`));
+    const slow: EmbeddingServerOptions['on'] = (response, { texts }) => {
+      setTimeout(() => response.end(JSON.stringify(texts.map(meaningOf))), 20);
+      return true;
+    };
+    const server = await startEmbeddingServer({ on: slow, model: 'of both' });
+    const backend = await startBackend({ tools });
+    const files = filesOf(redis.address, backend.url, { embeddingService: server.url });
+    const replicas = await Promise.all([startReplica(files), startReplica(files), startReplica(files)]);
+    t.after(async () => {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      await Promise.all([backend.close(), server.close()]);
+    });
+    await Promise.all(replicas.map((replica) => embedded(replica, tools.length)));
+    assert.equal(new Set(server.texts()).size, tools.length);
+    assert.equal(server.texts().length, tools.length, 'none is embedded twice');
+    assert.equal(await redis.command('--scan', '--pattern', '*optimizer:vectors:claim:*'), '', 'no claim is left');
   });
 
   test('list a client all tools whichever of them it asks, by the name that it gave to another', async (t) => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { until } from '../../cluster/until.ts';
-import { type EmbeddingServerOptions, PROBE, startEmbeddingServer } from '../../fixtures/embedding-server.ts';
+import {
+  type EmbeddingServerOptions,
+  meaningOf,
+  PROBE,
+  startEmbeddingServer,
+} from '../../fixtures/embedding-server.ts';
 import { embedded, FEW_TOOLS, foundIn, namesOf, startOptimized, toolText } from '../../fixtures/optimized.ts';
 import { configFile } from '../../fixtures/runtime.ts';
 import { scraped } from '../../fixtures/scraped.ts';
@@ -225,7 +230,7 @@ describe('a service that cannot be used', () => {
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
     server.set({
       on: (response, { texts }) => {
-        void goOn.then(() => response.writeHead(200).end(JSON.stringify(texts.map(() => [1, 0, 0, 0, 0]))));
+        void goOn.then(() => response.writeHead(200).end(JSON.stringify(texts.map(meaningOf))));
         return true;
       },
     });
