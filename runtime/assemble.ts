@@ -174,7 +174,8 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const clients = clientsOf({ config, backends, log, rights, ...sessionParts }, deps);
   tellOfLists(liveCatalog, clients);
   const stages = { ...parts, authenticate, admitted, clients, onFailure, phase };
-  const handle = pipeline(stagesOf({ ...stages, innerCall: innerCalls(deps.newCorrelationId) }));
+  const inner = { innerCall: innerCalls(deps.newCorrelationId), currentCaller: users.current };
+  const handle = pipeline(stagesOf({ ...stages, ...inner }));
   const edge = { config, handle, answers, bodies, clients, onFailure, onOutsideAnswer, onCut, phase };
   const endpoint = endpointOf(edge, deps);
   const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());

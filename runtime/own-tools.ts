@@ -1,4 +1,13 @@
-import type { AroundStep, BuiltinTarget, Call, Dispatch, NewInnerCall, Reply, WorkflowTarget } from './call/index.ts';
+import type {
+  AroundStep,
+  BuiltinTarget,
+  Call,
+  Caller,
+  Dispatch,
+  NewInnerCall,
+  Reply,
+  WorkflowTarget,
+} from './call/index.ts';
 import type { LiveCatalog, OwnTool } from './catalog/index.ts';
 import type { ExplainSearch } from './explain/index.ts';
 
@@ -31,6 +40,11 @@ export interface OwnToolDeps {
   readonly listableFor: LiveCatalog['listableFor'];
   /** Around each step of a composite tool. */
   readonly aroundStep: AroundStep;
+  /**
+   * The caller of an inner call that is made now, with the newest token where the call's own has ended. Throws
+   * `credential_unavailable` where that one has ended, too.
+   */
+  readonly currentCaller: (caller: Caller) => Caller;
   /** The answer to a tool call that has failed, for one that is answered later. */
   readonly refuse: (error: unknown, call: Call) => Reply;
 }

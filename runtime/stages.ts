@@ -42,6 +42,7 @@ export interface StageParts {
   readonly observers: Observers;
   readonly ownTools: OwnToolsByKind;
   readonly innerCall: NewInnerCall;
+  readonly currentCaller: OwnToolDeps['currentCaller'];
   readonly authenticate: Stages['authenticate'];
   readonly admitted: Admission;
   readonly backends: BackendSet;
@@ -88,6 +89,7 @@ const servedBy = ({
   ownTools,
   innerCall,
   onFailure,
+  currentCaller,
 }: StageParts): Stages['serve'] => {
   return (call, target, { dispatch, record }) => {
     if (target.kind === 'backend')
@@ -98,6 +100,7 @@ const servedBy = ({
       offeredTo,
       listableFor,
       aroundStep: observers.aroundStep,
+      currentCaller,
       refuse: refuserFor(record, onFailure),
     };
     const served =

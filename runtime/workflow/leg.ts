@@ -1,4 +1,4 @@
-import type { AroundStep, Call, Dispatch, NewInnerCall, Reply } from '../call/index.ts';
+import type { AroundStep, Call, Caller, Dispatch, NewInnerCall, Reply } from '../call/index.ts';
 import type { LiveCatalog } from '../catalog/index.ts';
 import type { ByteBudget, CancelSignal, Clock } from '../process/index.ts';
 import { expander } from './expansion.ts';
@@ -37,6 +37,8 @@ export interface LegDeps {
   readonly innerCall: NewInnerCall;
   readonly offeredTo: LiveCatalog['offeredTo'];
   readonly aroundStep: AroundStep;
+  /** As in `OwnToolDeps`. */
+  readonly currentCaller: (caller: Caller) => Caller;
 }
 
 /** The answer to a call that has failed. */

@@ -1,4 +1,11 @@
-import type { Call, CallClient, Dispatch, NewInnerCall } from '../call/index.ts';
+import {
+  type Call,
+  type CallClient,
+  type Caller,
+  type Dispatch,
+  type NewInnerCall,
+  UNVERIFIED_ISSUER,
+} from '../call/index.ts';
 import type { CallerCatalog, StepTool } from '../catalog/index.ts';
 import { VmcpError } from '../errors.ts';
 import { isObject, isText, smallMember, withoutMembers, replacedMember } from '../json/index.ts';
@@ -21,6 +28,8 @@ export interface StepCallsDeps {
   readonly call: Call;
   readonly dispatch: Dispatch;
   readonly innerCall: NewInnerCall;
+  /** As in `OwnToolDeps`. */
+  readonly currentCaller: (caller: Caller) => Caller;
   /** What the caller is offered at this moment. */
   readonly offered: () => CallerCatalog | Promise<CallerCatalog>;
   readonly expand: Expand;
@@ -36,7 +45,15 @@ export interface StepCalls {
 }
 
 /** The calls of one workflow, for its caller. Throws `invalid_params` where workflows lead to each other for ever. */
-export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }: StepCallsDeps): StepCalls => {
+export const stepCalls = ({
+  call,
+  dispatch,
+  innerCall,
+  currentCaller,
+  offered,
+  expand,
+  bytes,
+}: StepCallsDeps): StepCalls => {
   const meta = Buffer.from(JSON.stringify({ [HOPS]: nextHop(call) }));
   const slots = new Slots(LIMITS.callsPerWorkflow);
   const share = new Share(bytes);
@@ -61,7 +78,9 @@ export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }:
         const text = args.expand(expand, data, typeOfArguments(tool.target));
         give(text.length);
         const inner = innerCall(of, { name: tool.name, args: text, origin: 'workflow', meta });
-        const reply = await dispatch({ ...inner, signal, client });
+        // A token that has ended since the workflow began is good for no further call.
+        const caller = isVerified(of.caller) ? currentCaller(of.caller) : of.caller;
+        const reply = await dispatch({ ...inner, caller, signal, client });
         if (reply.kind === 'whole') take(reply.body?.length ?? 0);
         return toolResultIn(reply);
       });
@@ -69,6 +88,9 @@ export const stepCalls = ({ call, dispatch, innerCall, offered, expand, bytes }:
     end: () => share.release(),
   };
 };
+
+/** False: nobody has verified the token here, and its recipient decides. */
+const isVerified = (caller: Caller): boolean => caller.kind === 'user' && caller.issuer !== UNVERIFIED_ISSUER;
 
 const toolOf = async (reference: string, offered: StepCallsDeps['offered']): Promise<StepTool> => {
   const tool = (await offered()).stepTool(reference);

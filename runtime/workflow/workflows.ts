@@ -1,13 +1,5 @@
-import {
-  argumentsOf,
-  type AroundStep,
-  type Call,
-  type Dispatch,
-  type NewInnerCall,
-  type Reply,
-  type WorkflowTarget,
-} from '../call/index.ts';
-import type { LiveCatalog, OwnTool } from '../catalog/index.ts';
+import { argumentsOf, type Call, type Reply, type WorkflowTarget } from '../call/index.ts';
+import type { OwnTool } from '../catalog/index.ts';
 import type { Config, LiveConfig } from '../config/index.ts';
 import { VmcpError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -15,13 +7,13 @@ import type { Log, Meter } from '../observe/index.ts';
 import { ByteBudget, type Clock } from '../process/index.ts';
 import type { Store } from '../store/index.ts';
 import { Executions } from './executions.ts';
-import { type Leg, type LegEnd, legOf, type Refuse, runLeg } from './leg.ts';
+import { type Leg, type LegEnd, legOf, runLeg } from './leg.ts';
 import { ownToolOf } from './own-tools.ts';
 import { planWorkflows, type WorkflowPlan } from './plan.ts';
 import { answersTo, asksLater, type StepAnswers } from './questions.ts';
 import { replied, waitingReply } from './replies.ts';
 import { type WaitingRuns, waitingRuns } from './states.ts';
-import { mayBecomeTask, Tasks } from './tasks.ts';
+import { mayBecomeTask, type TaskDeps, Tasks } from './tasks.ts';
 import { isObjectValue } from './values.ts';
 
 export interface WorkflowDeps {
@@ -37,14 +29,11 @@ export interface WorkflowDeps {
   readonly onStop: (close: () => Promise<void>) => void;
 }
 
-/** What the inner calls of a workflow go through. */
-export interface ServeDeps {
-  readonly dispatch: Dispatch;
-  readonly innerCall: NewInnerCall;
-  readonly offeredTo: LiveCatalog['offeredTo'];
-  readonly aroundStep: AroundStep;
-  readonly refuse: Refuse;
-}
+/** What the inner calls of a workflow go through, and how a task answers for one that has failed. */
+export type ServeDeps = Pick<
+  TaskDeps,
+  'aroundStep' | 'currentCaller' | 'dispatch' | 'innerCall' | 'offeredTo' | 'refuse'
+>;
 
 /** The composite tools of the configuration. */
 export interface Workflows {
