@@ -24,7 +24,7 @@ export interface EmbedToolsDeps {
 }
 
 /** Pause before tools are looked for again that another replica is embedding. */
-const CLAIMED_ELSEWHERE_MS = 1_000;
+const CLAIMED_ELSEWHERE_MS = 2_000;
 
 /**
  * Gives every tool of the index its vector, in the background: from memory, else from the store, else from the service,
@@ -102,6 +102,7 @@ export class EmbedTools {
     let claimed: readonly string[] = [];
     let isElsewhere = false;
     while (claimed.length > 0 || unknown.length > 0) {
+      if (!this.#isInUse(service)) unknown.length = 0;
       const next = unknown.splice(0, size - claimed.length);
       const own = await this.#claim(service, next);
       if (own.length < next.length) isElsewhere = true;
