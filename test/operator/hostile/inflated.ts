@@ -12,11 +12,18 @@ export interface Inflated {
   readonly object: KubeObject;
 }
 
+/** The shortest entry of a map of any fields takes so many bytes. */
+const SHORTEST_BYTES = 12;
+
 /**
  * The object once for each list, map and, with `texts`, text of its kind's schema, with that one as large as possible:
- * entries of a list or map are made anew, different from each other where they can be.
+ * entries of a list or map are made anew, different from each other where they can be. An entry of a map of any fields
+ * takes `entryBytes`.
  */
-export const inflated = (object: KubeObject, { texts = true } = {}): readonly Inflated[] => {
+export const inflated = (
+  object: KubeObject,
+  { texts = true, entryBytes = SHORTEST_BYTES } = {},
+): readonly Inflated[] => {
   const definition = Object.values(kinds).find(({ kind }) => kind === object.kind);
   const spec = definition && objectSchema(definition).properties?.['spec'];
   if (spec === undefined) throw new Error(`no kind ${object.kind}`);
@@ -24,7 +31,7 @@ export const inflated = (object: KubeObject, { texts = true } = {}): readonly In
     .filter(({ node }) => texts || node.type !== 'string')
     .map(({ path, node }) => ({
       path: path.join('.'),
-      object: withValueAt(object, path, grown(node), spec) as KubeObject,
+      object: withValueAt(object, path, grown(node, entryBytes), spec) as KubeObject,
     }));
 };
 
@@ -46,13 +53,14 @@ const growable = (node: SchemaNode, path: readonly string[]): readonly Place[] =
 };
 
 /** As large as it may be. */
-const grown = (node: SchemaNode): unknown => {
+const grown = (node: SchemaNode, entryBytes: number): unknown => {
   const most = Math.min(node.maxItems ?? node.maxProperties ?? 1_000_000, 200_000);
   if (node.items !== undefined) return filled(most, (index) => sample(node.items ?? {}, index));
   const value = node.additionalProperties;
   if (value !== undefined) return Object.fromEntries(filled(most, (index) => [`k${index}`, sample(value, index)]));
   if (node.type === 'string') return textOf(node, 0, Math.min(node.maxLength ?? MOST_BYTES, MOST_BYTES));
-  return Object.fromEntries(filled(MOST_BYTES / 12, (index) => [`k${index}`, index]));
+  const more = 'x'.repeat(entryBytes - SHORTEST_BYTES);
+  return Object.fromEntries(filled(MOST_BYTES / entryBytes, (index) => [`k${index}${more}`, index]));
 };
 
 /** So many as fit. */
