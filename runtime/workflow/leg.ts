@@ -27,6 +27,8 @@ export interface Leg {
   readonly startedAt: number;
   readonly endsAt: number;
   readonly execution: Execution;
+  /** As in `StepCallsDeps`. */
+  readonly onAsk?: (() => void) | undefined;
 }
 
 export interface LegDeps {
@@ -85,7 +87,7 @@ const ran = async (leg: Leg, deps: LegDeps): Promise<LegEnd> => {
   const { clock, steadyNow, offeredTo, aroundStep } = deps;
   const results = resultsOf(plan, params, resumed);
   const expand = expander({ now: steadyNow });
-  const calls = stepCalls({ ...deps, call, expand, offered: () => offeredTo(call.caller) });
+  const calls = stepCalls({ ...deps, call, expand, onAsk: leg.onAsk, offered: () => offeredTo(call.caller) });
   const progress = progressOf(call, plan, results);
   try {
     const questions = await runWorkflow(

@@ -33,6 +33,8 @@ export interface StepCallsDeps {
   /** What the caller is offered at this moment. */
   readonly offered: () => CallerCatalog | Promise<CallerCatalog>;
   readonly expand: Expand;
+  /** Called before a tool asks the client, where that may be by a task; throws where it may not. */
+  readonly onAsk?: (() => void) | undefined;
   /** For the results of all workflows. */
   readonly bytes: ByteBudget;
 }
@@ -45,19 +47,12 @@ export interface StepCalls {
 }
 
 /** The calls of one workflow, for its caller. Throws `invalid_params` where workflows lead to each other for ever. */
-export const stepCalls = ({
-  call,
-  dispatch,
-  innerCall,
-  currentCaller,
-  offered,
-  expand,
-  bytes,
-}: StepCallsDeps): StepCalls => {
+export const stepCalls = (deps: StepCallsDeps): StepCalls => {
+  const { call, dispatch, innerCall, currentCaller, offered, expand, bytes, onAsk } = deps;
   const meta = Buffer.from(JSON.stringify({ [HOPS]: nextHop(call) }));
   const slots = new Slots(LIMITS.callsPerWorkflow);
   const share = new Share(bytes);
-  const client = withoutTasks(call.client);
+  const client = withoutTasks(call.client, onAsk);
   let taken = 0;
   const take = (size: number): void => {
     taken += size;
@@ -113,7 +108,7 @@ const nextHop = ({ request: { bytes, meta } }: Call): number => {
 };
 
 /** A step waits for its result: a backend must not answer it with a task. */
-const withoutTasks = (client: CallClient): CallClient => {
+const withoutTasks = (client: CallClient, onAsk: StepCallsDeps['onAsk']): CallClient => {
   if (!supportsTasks(client.capabilities)) return client;
   const capabilities = replacedMember(client.capabilities, 'extensions', (extensions) =>
     withoutMembers(extensions, (bytes, keyAt) => isText(bytes, keyAt, TASKS_EXTENSION)),
@@ -126,6 +121,9 @@ const withoutTasks = (client: CallClient): CallClient => {
     },
     notify: (notification) => client.notify(notification),
     backlog: () => client.backlog(),
-    ask: (question, signal) => client.ask(question, signal),
+    ask: async (question, signal) => {
+      onAsk?.();
+      return client.ask(question, signal);
+    },
   };
 };

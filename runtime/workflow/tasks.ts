@@ -58,19 +58,28 @@ export class Tasks {
   async begin(of: LegOf, deps: TaskDeps, otherwise: (leg: Leg, end: LegEnd) => Promise<Reply>): Promise<Reply> {
     const { call } = of;
     const scope = cancellable(call.signal);
-    const leg = legOf({ ...of, signal: scope }, { ...this.#deps, clock: deps.clock });
+    const asking = new Asking();
+    const leg = legOf({ ...of, signal: scope, onAsk: () => asking.ask() }, { ...this.#deps, clock: deps.clock });
     const ended = runLeg(leg, deps).finally(() => scope.end());
     const first = await endWithin(TASK_AFTER_MS, ended, deps.clock);
     if (first?.kind === 'over') return replied(call, first.result);
-    const created = await this.#create(leg, first).catch((error: unknown) => this.#noTask(error));
-    if (!created) return otherwise(leg, first ?? (await ended));
+    const created = first || asking.close() ? await this.#created(leg, first) : undefined;
+    if (!created) {
+      asking.open();
+      return otherwise(leg, first ?? (await ended));
+    }
     const { ref, kept } = created;
     if (!first) this.#running.add({ ref, kept, leg, scope, ended, before: NOTHING_ASKED, refuse: deps.refuse });
     return createdReply(call, ref, kept.record);
   }
 
-  #noTask(error: unknown): undefined {
-    this.#deps.log.warn({ err: error }, 'a workflow cannot become a task: its client waits for the result');
+  async #created(leg: Leg, end: LegEnd | undefined): ReturnType<TaskRecords['create']> {
+    try {
+      return await this.#create(leg, end);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'a workflow cannot become a task: its client waits for the result');
+      return undefined;
+    }
   }
 
   /** Undefined: there is no room for one more. Throws what the store throws. */
@@ -144,7 +153,15 @@ export class Tasks {
     const claimed = await this.#claim(ref, kept, asked);
     if (!claimed) return this.#owners.leave();
     const scope = cancellable(call.signal);
-    const of = { call, plan, params: claimed.record.params, resumed: run, answers, signal: scope };
+    const of = {
+      call,
+      plan,
+      params: claimed.record.params,
+      resumed: run,
+      answers,
+      signal: scope,
+      onAsk: refuseQuestion,
+    };
     const leg = legOf(of, { ...this.#deps, clock: deps.clock });
     const going = runLeg(leg, deps).finally(() => scope.end());
     const before = { requests, answers, asked };
@@ -164,6 +181,32 @@ export class Tasks {
     }
   }
 }
+
+/** Questions of tools go to the request of the client that waits, and so to none of a task. */
+class Asking {
+  #hasAsked = false;
+  #isClosed = false;
+
+  /** Throws `client_cannot_answer`. */
+  ask(): void {
+    if (this.#isClosed) refuseQuestion();
+    this.#hasAsked = true;
+  }
+
+  /** False: a tool has asked already, and its call is one that waits for answers. */
+  close(): boolean {
+    this.#isClosed = !this.#hasAsked;
+    return this.#isClosed;
+  }
+
+  open(): void {
+    this.#isClosed = false;
+  }
+}
+
+const refuseQuestion = (): never => {
+  throw new VmcpError('client_cannot_answer', 'a tool asks the user while its workflow is a task');
+};
 
 /** Undefined: it has not ended by then. */
 const endWithin = async (ms: number, ended: Promise<LegEnd>, clock: Clock): Promise<LegEnd | undefined> => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Running } from '../../../runtime/start.ts';
 import type { Store } from '../../../runtime/store/index.ts';
-import { errorOf, resultOf, resultText } from '../../fixtures/answers.ts';
+import { errorOf, resultOf } from '../../fixtures/answers.ts';
 import { type AskingBackend, startAskingBackend } from '../../fixtures/asking-backend.ts';
 import { count, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
@@ -10,7 +10,7 @@ import { as, filesWithPolicies, policyFeatures } from '../../fixtures/policies.t
 import type { RawAnswer } from '../../fixtures/raw-client.ts';
 import { startRuntime } from '../../fixtures/runtime.ts';
 import { sharedStore } from '../../fixtures/shared-sessions.ts';
-import { TAKES_TASKS, type Sent, sendTask } from '../../fixtures/task-caller.ts';
+import { type Sent, sendTask } from '../../fixtures/task-caller.ts';
 
 const MINUTE = 60_000;
 const TASK_AFTER = 10_000;
@@ -142,18 +142,6 @@ describe('a workflow as a task (2026-07-28)', () => {
     const got = await settled(running, id);
     assert.deepEqual([got['status'], textOf(got)], ['completed', 'two {"of":"last"}']);
     assert.equal(calls(), 2);
-  });
-
-  test('is none where it is over before, or where its client takes no tasks', async () => {
-    const running = await replica();
-    const fast = send(running, { tool: 'slow', args: { of: 'x' } });
-    (await b.next()).finish('done');
-    assert.equal(resultText(await fast), 'two {"of":"last"}');
-    const plain = send(running, { tool: 'slow', args: { of: 'x' }, capabilities: { elicitation: {} } });
-    const there = await b.next();
-    clock.advance(TASK_AFTER);
-    there.finish('done');
-    assert.equal(resultText(await plain), 'two {"of":"last"}');
   });
 
   test('asks through the task, under a key for each question, and goes on with the answers at any replica', async () => {
@@ -289,15 +277,6 @@ describe('a workflow as a task (2026-07-28)', () => {
     clock.advance(10 * MINUTE);
     assert.equal(errorOf(await send(running, { method: 'tasks/get', task: late })).code, -32_602);
     assert.equal(calls(), 1);
-  });
-
-  test('needs a client that has declared the extension', async () => {
-    const running = await replica();
-    const id = await begin(running, 'ask');
-    const answer = await send(running, { method: 'tasks/get', task: id, capabilities: { elicitation: {} } });
-    assert.equal(answer.status, 400);
-    assert.equal(errorOf(answer).code, -32_021);
-    assert.ok(TAKES_TASKS);
   });
 
   test('is ended by the stop of its replica, which others are told', async () => {
