@@ -1,6 +1,7 @@
 import type { GuardedClient } from '../http/index.ts';
 import type { Clock, ReadSecret } from '../process/index.ts';
 import { prefixed, type Store } from '../store/index.ts';
+import { inUseMarks } from './clients/in-use-marks.ts';
 import { metadataDocuments, type PublishedClients } from './clients/metadata-documents.ts';
 import { type StoreReach, storeReach } from './grants/reuse-window.ts';
 import type { Keys } from './keys/keys.ts';
@@ -47,6 +48,7 @@ export const lasting = (deps: LastingDeps): Lasting => {
     published: metadataDocuments({
       fetch: strangers.fetch,
       fetchInUse: deps.clientsInUse.fetch,
+      marks: inUseMarks({ store: prefixed(store, 'in-use:'), clock }),
       clock,
       waitMs: (address) => deps.budgets('document', address),
     }),

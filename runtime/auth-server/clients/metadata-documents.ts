@@ -2,6 +2,7 @@ import { type GuardedFetch, networkOf } from '../../http/index.ts';
 import { type Clock, lruCache, type LruBounds, type LruCache } from '../../process/index.ts';
 import { ClientError } from './client-error.ts';
 import { fetchClient, MOST_FRESH_SECONDS, NotAsked, notAsked, RETRY_SECONDS, Unreadable } from './fetch-client.ts';
+import type { InUseMarks } from './in-use-marks.ts';
 import { keptClient } from './kept-client.ts';
 import type { PublishedClient } from './metadata-document.ts';
 import { strangerFetch, type StrangerFetchDeps } from './stranger-fetch.ts';
@@ -10,6 +11,7 @@ import { strangerFetch, type StrangerFetchDeps } from './stranger-fetch.ts';
 export interface MetadataDocumentDeps extends StrangerFetchDeps {
   /** The same for documents of clients in use, with connections of its own. */
   readonly fetchInUse: GuardedFetch;
+  readonly marks: InUseMarks;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -74,11 +76,12 @@ const newCache = (fetchFor: DocumentCache['fetchFor'], bounds: LruBounds): Docum
 
 /** Documents by their URLs, bounded; each is fetched once at a time, whoever asks. */
 export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients => {
-  const { clock } = deps;
+  const { clock, marks } = deps;
   const inUse = newCache(() => deps.fetchInUse, DOCUMENT_BOUNDS.inUse);
   const others = newCache(strangerFetch(deps), DOCUMENT_BOUNDS.others);
   const underWay = new Map<string, Promise<PublishedClient>>();
-  const cacheWith = (url: string): DocumentCache => (inUse.known.get(url) ? inUse : others);
+  const isInUse = (url: string): boolean => inUse.known.get(url) !== undefined || marks.isKnown(url);
+  const cacheWith = (url: string): DocumentCache => (isInUse(url) ? inUse : others);
 
   const begin = async (url: string, cache: DocumentCache, address: string | undefined): Promise<PublishedClient> => {
     const network = networkOf(address);
@@ -93,29 +96,47 @@ export const metadataDocuments = (deps: MetadataDocumentDeps): PublishedClients 
     }
   };
 
+  /** What is there without a fetch. Undefined: nothing. Throws ClientError. */
+  const ready = (url: string): PublishedClient | Promise<PublishedClient> | undefined => {
+    const { known, failed } = cacheWith(url);
+    const old = known.get(url);
+    const now = clock.now();
+    if (old && now < old.freshUntil) return old.client;
+    const failure = failed.get(url);
+    if (failure && now < failure.at + RETRY_SECONDS * 1000) return stillUsable(old, failure.error, now);
+    return underWay.get(url);
+  };
+
+  const keepAsInUse = (url: string): void => {
+    const known = others.known.get(url);
+    const failure = others.failed.get(url);
+    if (known) inUse.known.set(url, known, known.bytes + url.length);
+    if (failure) inUse.failed.set(url, failure, url.length);
+    others.known.delete(url);
+    others.failed.delete(url);
+  };
+
   return {
     find: async (url, address) => {
+      const atOnce = ready(url);
+      if (atOnce) return atOnce;
+      // A user may have signed in with the client at another replica, or before a restart.
+      if (!isInUse(url) && (await marks.isMarked(url))) keepAsInUse(url);
+      const meanwhile = ready(url);
+      if (meanwhile) return meanwhile;
       const cache = cacheWith(url);
-      const old = cache.known.get(url);
-      const now = clock.now();
-      if (old && now < old.freshUntil) return old.client;
-      const failure = cache.failed.get(url);
-      if (failure && now < failure.at + RETRY_SECONDS * 1000) return stillUsable(old, failure.error, now);
-      const running = underWay.get(url);
-      if (running) return running;
-      if (!hasRoom(cache, cache === inUse ? undefined : networkOf(address))) return stillUsable(old, notAsked(), now);
+      if (!hasRoom(cache, cache === inUse ? undefined : networkOf(address)))
+        return stillUsable(cache.known.get(url), notAsked(), clock.now());
       // A copy: the id may be a slice of a whole query, which would live as long as what is remembered by it.
       const started = begin(structuredClone(url), cache, address);
       underWay.set(url, started);
       return started;
     },
     markInUse: (url) => {
-      const known = others.known.get(url);
-      if (!known) return;
-      const failure = others.failed.get(url);
-      inUse.known.set(url, known, known.bytes + url.length);
-      if (failure) inUse.failed.set(url, failure, url.length);
-      others.known.delete(url);
+      const isPublished = inUse.known.get(url) !== undefined || others.known.get(url) !== undefined;
+      if (!isPublished) return;
+      keepAsInUse(url);
+      marks.mark(url);
     },
   };
 };

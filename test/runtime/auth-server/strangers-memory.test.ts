@@ -18,6 +18,7 @@ import type { GuardedFetch } from '../../../runtime/http/guarded-fetch.ts';
 import { memoryStore } from '../../../runtime/store/memory-store.ts';
 import { prefixed } from '../../../runtime/store/prefixed.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
+import { marksInMemory } from '../../fixtures/oauth-clients.ts';
 import { hasCode } from '../store/has-code.ts';
 
 const MIB = 1024 * 1024;
@@ -136,7 +137,13 @@ for (const [what, more] of DOCUMENTS) {
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(JSON.stringify({ client_id: url, ...document })),
     });
-    const clients = metadataDocuments({ fetch, fetchInUse: fetch, clock: frozenClock(), waitMs: async () => 0 });
+    const clients = metadataDocuments({
+      fetch,
+      fetchInUse: fetch,
+      marks: marksInMemory(),
+      clock: frozenClock(),
+      waitMs: async () => 0,
+    });
     /** A part of a longer text, as it is of a request. */
     const urlOf = (n: number): string => `https://a-${n}.example/`.padEnd(12_000, 'x').slice(0, 1_000);
     const find = async (n: number): Promise<unknown> =>

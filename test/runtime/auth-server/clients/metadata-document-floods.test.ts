@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { setImmediate as settled } from 'node:timers/promises';
 import { ClientError } from '../../../../runtime/auth-server/clients/client-error.ts';
+import { inUseMarks } from '../../../../runtime/auth-server/clients/in-use-marks.ts';
 import {
   metadataDocuments,
   type PublishedClients,
@@ -9,6 +10,7 @@ import {
 import { FetchError } from '../../../../runtime/http/fetch-error.ts';
 import { fetchPolicies } from '../../../../runtime/http/fetch-policy.ts';
 import type { FetchResponse, GuardedFetch } from '../../../../runtime/http/guarded-fetch.ts';
+import { memoryStore } from '../../../../runtime/store/memory-store.ts';
 import { type FrozenClock, frozenClock } from '../../../fixtures/frozen-clock.ts';
 
 const CLIENT = 'https://agent.example/client.json';
@@ -38,11 +40,14 @@ const isSlow = (url: string): boolean => url.includes('slow');
 describe('a stranger who names many metadata documents', () => {
   let clock: FrozenClock;
   let clients: PublishedClients;
+  /** As another process does, over the same store. */
+  let startAnew: () => PublishedClients;
   let fetched: string[];
   let answerSlowOnes: () => void;
   let admitted: number;
   beforeEach(() => {
     clock = frozenClock();
+    const store = memoryStore({ clock });
     fetched = [];
     const underWay: string[] = [];
     admitted = Infinity;
@@ -59,7 +64,9 @@ describe('a stranger who names many metadata documents', () => {
       return url.includes('slow-keys') ? KEYS : documentAt(url);
     };
     const waitMs = async (): Promise<number> => ((admitted -= 1) >= 0 ? 0 : 1_500);
-    clients = metadataDocuments({ fetch, fetchInUse: fetch, clock, waitMs });
+    startAnew = () =>
+      metadataDocuments({ fetch, fetchInUse: fetch, marks: inUseMarks({ store, clock }), clock, waitMs });
+    clients = startAnew();
   });
 
   const fetchesOf = (url: string): number => fetched.filter((each) => each === url).length;
@@ -67,6 +74,10 @@ describe('a stranger who names many metadata documents', () => {
   /** Asks for all these documents at one time, each for the address that `from` says. */
   const nameAll = (count: number, urlOf: (n: number) => string, from: (n: number) => string = () => STRANGER) =>
     Promise.allSettled(Array.from({ length: count }, (_, n) => clients.find(urlOf(n), from(n))));
+  const nameWith = (at: PublishedClients, count: number, what: string, from: (n: number) => string) =>
+    Promise.allSettled(
+      Array.from({ length: count }, (_, n) => at.find(`https://${what}-${n}.example/client.json`, from(n))),
+    );
   const name = (count: number, what: string, from?: (n: number) => string) =>
     nameAll(count, (n) => `https://${what}-${n}.example/client.json`, from);
 
@@ -131,6 +142,36 @@ describe('a stranger who names many metadata documents', () => {
     await clients.find(CLIENT, USER);
     assert.equal(fetched.filter(isSlow).length, 32);
     assert.equal(fetchesOf(CLIENT), 2);
+    answerSlowOnes();
+    await naming;
+  });
+
+  test('after a restart, from many addresses, keeps no client in use from being fetched, and displaces none', async () => {
+    await clients.find(CLIENT, USER);
+    clients.markInUse(CLIENT);
+    await settled();
+    clients = startAnew();
+    const naming = name(100, 'slow', (n) => `203.0.113.${n}`);
+    await settled();
+    assert.equal(fetched.filter(isSlow).length, 32);
+    await clients.find(CLIENT, USER);
+    answerSlowOnes();
+    await naming;
+    for (let n = 0; n < 40; n += 1) await name(20, `many-${n}`, (at) => `203.0.113.${at}`);
+    await clients.find(CLIENT, USER);
+    assert.equal(fetchesOf(CLIENT), 2);
+  });
+
+  test('is told apart from a client that came to be in use at another replica, when it is asked for anew', async () => {
+    const other = startAnew();
+    await Promise.all([clients.find(CLIENT, USER), other.find(CLIENT, USER)]);
+    clients.markInUse(CLIENT);
+    await settled();
+    clock.advance(MINUTE);
+    const naming = nameWith(other, 100, 'slow', (n) => `203.0.113.${n}`);
+    await settled();
+    await other.find(CLIENT, USER);
+    assert.equal(fetchesOf(CLIENT), 3);
     answerSlowOnes();
     await naming;
   });

@@ -11,6 +11,7 @@ import { fetchPolicies } from '../../../../runtime/http/fetch-policy.ts';
 import { type GuardedClient, guardedFetch } from '../../../../runtime/http/guarded-fetch.ts';
 import { noCertificates, type TestCertificates, testCertificates } from '../../../fixtures/certificates.ts';
 import { type FrozenClock, frozenClock } from '../../../fixtures/frozen-clock.ts';
+import { marksInMemory } from '../../../fixtures/oauth-clients.ts';
 import { type PlainServer, startPlainServer, writes } from '../../../fixtures/plain-server.ts';
 
 const MINUTE = 60_000;
@@ -44,7 +45,13 @@ describe('metadata documents, over TLS', { skip: noCertificates }, () => {
     clock = frozenClock();
     const caBundle = { path: certificates.caFile, readFile: (path: string) => readFile(path, 'utf8') };
     client = guardedFetch({ ...fetchPolicies.stranger, addresses: 'public or private' }, { clock, caBundle });
-    ({ find } = metadataDocuments({ fetch: client.fetch, fetchInUse: client.fetch, clock, waitMs: async () => 0 }));
+    ({ find } = metadataDocuments({
+      fetch: client.fetch,
+      fetchInUse: client.fetch,
+      marks: marksInMemory(clock),
+      clock,
+      waitMs: async () => 0,
+    }));
     url = `${server.origin}/client-${server.requests.length}.json`;
   });
 
@@ -349,7 +356,13 @@ describe('metadata documents, over TLS', { skip: noCertificates }, () => {
 test('under the policy for strangers, a document on this machine or in a private network is not fetched', async () => {
   const clock = frozenClock();
   const client = guardedFetch(fetchPolicies.stranger, { clock });
-  const { find } = metadataDocuments({ fetch: client.fetch, fetchInUse: client.fetch, clock, waitMs: async () => 0 });
+  const { find } = metadataDocuments({
+    fetch: client.fetch,
+    fetchInUse: client.fetch,
+    marks: marksInMemory(clock),
+    clock,
+    waitMs: async () => 0,
+  });
   for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', '[fd00::1]', '[::ffff:7f00:1]']) {
     await assert.rejects(find(`https://${host}/client.json`), (error: unknown) => {
       assert.ok(error instanceof ClientError);
