@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { errorOf, resultText } from '../../fixtures/answers.ts';
+import { errorOf, resultOf, resultText } from '../../fixtures/answers.ts';
 import { answerJson, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { askedIn, sendModern } from '../../fixtures/modern-caller.ts';
 import { dumpOf, noRedis, startRedis, type TestRedis } from '../../fixtures/redis.ts';
 import { sharedConfig } from '../../fixtures/replicas.ts';
 import { type RuntimeProcesses, runtimeProcesses } from '../../fixtures/runtime-process.ts';
+import { sendTask } from '../../fixtures/task-caller.ts';
 
 const SECRET = 'what the first step has found out';
 /** A result beyond what travels with the client, so that the store keeps it. */
@@ -74,6 +75,26 @@ describe('a workflow that waits at a replica which is killed', { skip: noRedis }
       assert.equal(again.code, -32_602, again.message);
       assert.deepEqual(called().slice(before), [read, 'write']);
       await Promise.all([two.kill(), three.kill()]);
+    });
+
+    test(`goes on as a task at another one, where its state is ${name}`, { timeout: 60_000 }, async () => {
+      const before = called().length;
+      const [one, two] = await Promise.all([processes.start(), processes.start()]);
+      const { taskId, status } = resultOf(await sendTask(one.url, { tool: name, args: {} }));
+      const task = String(taskId);
+      assert.equal(status, 'input_required');
+      const dump = await dumpOf(redis);
+      for (const secret of [SECRET, task]) assert.ok(!dump.includes(secret));
+      await one.kill();
+      assert.equal(
+        (await sendTask(two.url, { method: 'tasks/update', task, answers: { 'ask.1': YES.ask } })).status,
+        200,
+      );
+      let got = resultOf(await sendTask(two.url, { method: 'tasks/get', task }));
+      while (got['status'] === 'working') got = resultOf(await sendTask(two.url, { method: 'tasks/get', task }));
+      assert.match(JSON.stringify(got['result']), new RegExp(SECRET));
+      assert.deepEqual(called().slice(before), [read, 'write']);
+      await two.kill();
     });
   }
 });
