@@ -12,6 +12,13 @@ export const authServerRoutes = (server: AuthServer | undefined): readonly Publi
     const [path = '', ...query] = request.url.split('?');
     const route = routeAt(request.method, path);
     if (!route) {
+      const allowed = server.routes().flatMap((each) => (each.path === path ? [each.method] : []));
+      // RFC 9110 §15.5.6.
+      if (allowed.length > 0)
+        return reply
+          .code(405)
+          .headers({ allow: `${allowed.join(', ')}, OPTIONS` })
+          .send();
       reply.callNotFound();
       return reply;
     }
@@ -38,6 +45,7 @@ export const authServerRoutes = (server: AuthServer | undefined): readonly Publi
       // Which paths there are depends on the providers of the moment.
       routes.get('/*', answer);
       routes.post('/*', { bodyLimit: LIMITS.routeBodyBytes }, answer);
+      routes.route({ method: ['PUT', 'PATCH', 'DELETE'], url: '/*', handler: answer });
     },
   ];
 };
