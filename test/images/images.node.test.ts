@@ -46,7 +46,12 @@ describe('an image built from its Dockerfile', { skip }, () => {
   });
 
   for (const [name, flags, program, ports] of [
-    ['vmcp', ['--max-semi-space-size=8'], '/app/vmcp.mjs', ['4483/tcp', '4484/tcp']],
+    [
+      'vmcp',
+      ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'],
+      '/app/vmcp.mjs',
+      ['4483/tcp', '4484/tcp'],
+    ],
     ['operator', ['--max-semi-space-size=8', '--heap-growing-percent=30'], '/app/vmcp-operator.mjs', ['8080/tcp']],
   ] as const) {
     test(`${name} runs one program as a numbered user that is not root`, async () => {
