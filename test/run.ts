@@ -17,7 +17,7 @@ const NOT_FAST = [ON_A_NODE, ON_A_CONTROL_PLANE, 'test/{conformance,peers}/**'];
 
 /** Of a test in a file with a process of its own, and in a shared one: what takes longer hangs, and is told by name. */
 const TEST_TIMEOUT_MS = 600_000;
-const SHARED_TEST_TIMEOUT_MS = 60_000;
+const SHARED_TEST_TIMEOUT_MS = 240_000;
 
 const ONE_PROCESS = [
   '--test-isolation=none',

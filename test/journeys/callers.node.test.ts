@@ -27,7 +27,7 @@ import {
  * test changes what the others need.
  */
 const skip = (await skipWithoutNode()) || noCertificates;
-const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
+const PATIENT = { timeoutMs: 240_000, intervalMs: 200 } as const;
 const ISSUER = 'https://kubernetes.default.svc';
 /** Of examples/in-cluster */
 const AUDIENCE = 'vmcp-gateway';
@@ -38,7 +38,7 @@ let corporate: Corporate;
 let tokenFromElsewhere: string;
 
 const untilReady = async (kind: string, name: string): Promise<void> => {
-  const isReady = ['wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s'];
+  const isReady = ['wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=240s'];
   await node
     .kubectl(isReady)
     .catch(async () =>
@@ -87,7 +87,7 @@ before(async () => {
     untilReady('mcpremoteproxy', 'search'),
     untilReady('vmcp', 'gateway'),
     untilReady('vmcp', 'explained'),
-    node.kubectl(['wait', 'pod/agent', '--for=condition=Ready', '--timeout=120s']),
+    node.kubectl(['wait', 'pod/agent', '--for=condition=Ready', '--timeout=240s']),
   ]);
 });
 

@@ -12,7 +12,7 @@ import { installChart } from './chart.ts';
  * all callers once, and the headers that are forwarded. The last tests change what the others need.
  */
 const skip = await skipWithoutNode();
-const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
+const PATIENT = { timeoutMs: 240_000, intervalMs: 200 } as const;
 
 let node: Node;
 let callers: Callers;
@@ -94,7 +94,7 @@ before(async () => {
   await callers.apply(...everything());
   await Promise.all(
     ['vmcp/gateway', 'mcpremoteproxy/proxied'].map((object) =>
-      node.kubectl(['wait', object, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s']),
+      node.kubectl(['wait', object, '--for=jsonpath={.status.phase}=Ready', '--timeout=240s']),
     ),
   );
   client = new Client({ name: 'journey', version: '1.0.0' });

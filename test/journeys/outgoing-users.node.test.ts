@@ -19,7 +19,7 @@ import { type Corporate, corporateConfig, startCorporate } from './corporate.ts'
  * and whose authority it names. The last test changes what the others need.
  */
 const skip = (await skipWithoutNode()) || noCertificates;
-const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
+const PATIENT = { timeoutMs: 240_000, intervalMs: 200 } as const;
 const STS = `sts.${REGION}.amazonaws.com`;
 
 let node: Node;
@@ -140,7 +140,7 @@ before(async () => {
   await callers.apply(...(await everything()));
   for (const object of ['vmcp/gateway', 'mcpremoteproxy/proxied'])
     await node
-      .kubectl(['wait', object, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s'])
+      .kubectl(['wait', object, '--for=jsonpath={.status.phase}=Ready', '--timeout=240s'])
       .catch(async () => assert.fail(await node.kubectl(['get', object, '-o', 'jsonpath={.status}'])));
 });
 

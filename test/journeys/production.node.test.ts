@@ -8,7 +8,7 @@ import { type Caller, newcomer, underLoad, type Load, withoutSession, withSessio
 
 /** What a server that is in use lives through, on a real node; each test needs the ones before it. */
 const skip = (await skipWithoutNode()) || noRedis;
-const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
+const PATIENT = { timeoutMs: 240_000, intervalMs: 200 } as const;
 const PODS = ['get', 'pods', '-l', 'app.kubernetes.io/component=virtualmcpserver', '-o'] as const;
 const FILE = '/etc/vmcp/secrets/redis/password';
 /** docs/sessions.md "More than an address": what an ACL user needs. */
@@ -73,7 +73,7 @@ const everything = async (): Promise<object> => {
 };
 
 const untilReady = (kind: string, name: string): Promise<string> =>
-  kubectl('wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=120s');
+  kubectl('wait', `${kind}/${name}`, '--for=jsonpath={.status.phase}=Ready', '--timeout=240s');
 
 const lines = async (text: Promise<string>): Promise<readonly string[]> => (await text).split('\n').filter(Boolean);
 
@@ -111,7 +111,7 @@ const areNew = (marks: string, before: string): boolean => {
 
 /** The old pods have gone, too. */
 const rolledOut = async (): Promise<void> => {
-  await kubectl('rollout', 'status', 'deployment', 'vmcp-gateway', '--timeout', '120s');
+  await kubectl('rollout', 'status', 'deployment', 'vmcp-gateway', '--timeout', '240s');
   await until('two pods', async () => ((await podNames()).length === 2 ? true : undefined), PATIENT);
 };
 

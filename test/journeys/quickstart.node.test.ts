@@ -143,7 +143,7 @@ test('the quickstart becomes Ready, and a client lists and calls tools through t
     join(root, 'examples/quickstart/quickstart.yaml'),
   );
   const appliedAt = performance.now();
-  client = await until('an endpoint that answers', connect, { timeoutMs: 120_000, intervalMs: 200 });
+  client = await until('an endpoint that answers', connect, { timeoutMs: 240_000, intervalMs: 200 });
   const echo = { name: 'everything_echo', arguments: { message: 'hello' } };
   const answer = await until(
     'the first answered call',
@@ -151,12 +151,12 @@ test('the quickstart becomes Ready, and a client lists and calls tools through t
       const result = await client.callTool(echo);
       return result.isError === true ? undefined : result;
     },
-    { timeoutMs: 120_000, intervalMs: 200 },
+    { timeoutMs: 240_000, intervalMs: 200 },
   );
   console.log(`first answered tools/call ${((performance.now() - appliedAt) / 1000).toFixed(1)} s after kubectl apply`);
   assert.deepEqual(answer.content, [{ type: 'text', text: 'Echo: hello' }]);
 
-  await until('phase Ready', async () => ((await phase()) === 'Ready' ? true : undefined), { timeoutMs: 120_000 });
+  await until('phase Ready', async () => ((await phase()) === 'Ready' ? true : undefined), { timeoutMs: 240_000 });
   const names = await toolNames();
   assert.ok(names.includes('everything_echo') && names.includes('playwright_browser_navigate'), names.join(' '));
   console.log(await kubectl('get', 'vmcp,mcpgroup,mcpserverentry,pods', '-o', 'wide'));

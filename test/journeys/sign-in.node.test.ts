@@ -25,7 +25,7 @@ import { type Doorway, openDoorway } from './doorway.ts';
  */
 const root = join(import.meta.dirname, '..', '..');
 const skip = (await skipWithoutNode()) || noRedis || noChromium || noCertificates;
-const PATIENT = { timeoutMs: 120_000, intervalMs: 300 } as const;
+const PATIENT = { timeoutMs: 240_000, intervalMs: 300 } as const;
 const PASSWORD = 'of-the-store';
 const CLIENT_SECRETS = { corporate: 'secret of corporate', hub: 'secret of hub' };
 
@@ -269,7 +269,7 @@ test('pods that are replaced know the login', { skip }, async () => {
   const before = loginsAt(providers.hub);
   const deployment = 'deployment/vmcp-gateway';
   await node.kubectl(['rollout', 'restart', deployment]);
-  await node.kubectl(['rollout', 'status', deployment, '--timeout=120s']);
+  await node.kubectl(['rollout', 'status', deployment, '--timeout=240s']);
   assert.equal(
     await until(
       'an answer',

@@ -56,7 +56,7 @@ const echoed = (message: string): Promise<unknown> =>
       const { content, isError } = await client.callTool({ name: 'everything_echo', arguments: { message } });
       return isError === true ? undefined : content;
     },
-    { timeoutMs: 120_000, intervalMs: 200 },
+    { timeoutMs: 240_000, intervalMs: 200 },
   );
 
 const timed = async (what: string, work: Promise<unknown>): Promise<void> => {
@@ -88,8 +88,8 @@ test('a stdio server becomes Ready, and a client calls its tools through a Virtu
     incomingAuth: { type: 'anonymous' },
     config,
   });
-  await timed('from kubectl apply to phase Ready', until('phase Ready', isReady, { timeoutMs: 120_000 }));
-  client = await until('an endpoint that answers', connect, { timeoutMs: 120_000, intervalMs: 200 });
+  await timed('from kubectl apply to phase Ready', until('phase Ready', isReady, { timeoutMs: 240_000 }));
+  client = await until('an endpoint that answers', connect, { timeoutMs: 240_000, intervalMs: 200 });
   assert.deepEqual(await echoed('hello'), [{ type: 'text', text: 'Echo: hello' }]);
   const url = await kubectl('get', 'mcpserver', 'everything', '-o', 'jsonpath={.status.url}');
   assert.equal(url, 'http://mcpserver-everything.default.svc.cluster.local:8080/mcp');

@@ -15,7 +15,7 @@ import { EMBEDDING_SERVER, GREEDY } from './stand-ins.ts';
  * ones before it.
  */
 const skip = await skipWithoutNode();
-const PATIENT = { timeoutMs: 120_000, intervalMs: 200 } as const;
+const PATIENT = { timeoutMs: 240_000, intervalMs: 200 } as const;
 
 let node: Node;
 let volume: Awaited<ReturnType<typeof scratchFolder>>;
