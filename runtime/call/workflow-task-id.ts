@@ -1,7 +1,7 @@
 /** A task that a workflow has become. */
 export interface WorkflowTaskName {
   readonly workflow: string;
-  /** Random: who knows it has been told of the task. */
+  /** Random, so that only a client that was given the id can name the task. */
   readonly secret: string;
 }
 

@@ -23,7 +23,7 @@ export interface ExecutionReport {
 export interface StepReport {
   readonly id: string;
   readonly type: PlannedStep['type'];
-  /** `cancelled`: under way when the workflow ended. */
+  /** `cancelled`: under way, or waiting, when the workflow ended. */
   readonly state: 'running' | 'waiting' | 'cancelled' | StepResult['status'];
   readonly durationMs?: number;
 }
@@ -80,6 +80,11 @@ export class Executions {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
     return seen;
+  }
+
+  /** An execution that waits is given up, for this reason; one that this process does not list stays so. */
+  giveUp(id: string, error: unknown): void {
+    this.#kept.get(id)?.giveUp(error);
   }
 
   newestFirst(): readonly ExecutionReport[] {
@@ -161,6 +166,14 @@ class Seen implements Execution {
     this.#error = asVmcpError(error).code;
     for (const step of this.#steps.values()) if (step.state === 'running') step.state = 'cancelled';
     this.#ended('failed');
+  }
+
+  /** Its last leg has been counted when it began to wait. */
+  giveUp(error: unknown): void {
+    if (this.#state !== 'waiting') return;
+    this.#state = 'failed';
+    this.#error = asVmcpError(error).code;
+    for (const step of this.#steps.values()) if (step.state === 'waiting') step.state = 'cancelled';
   }
 
   #ended(outcome: 'waiting' | 'completed' | 'failed'): void {

@@ -46,12 +46,18 @@ export const answersTo = ({ answered }: Call, asked: ReadonlyMap<string, string>
   const answers = answered?.answers;
   const found = new Map<string, ClientAnswer>();
   if (!answers || asked.size === 0) return found;
-  if (!isObject(answers, 0)) throw new VmcpError('invalid_params', 'params.inputResponses is not an object');
+  demandAnswers(answers);
   for (const [key, step] of asked) {
     const span = memberAt(answers, 0, key);
     if (span) found.set(step, { kind: 'result', result: answers.subarray(span.start, span.end) });
   }
   return found;
+};
+
+/** Throws `invalid_params` where `params.inputResponses` is missing or no object. */
+export const demandAnswers = (answers: Buffer | undefined): void => {
+  if (!answers || !isObject(answers, 0))
+    throw new VmcpError('invalid_params', 'params.inputResponses is not an object');
 };
 
 const demandElicitation = ({ client }: Call, params: Buffer): void => {

@@ -46,7 +46,7 @@ export const runWorkflow = ({ plan, results, remainingMs, signal }: RunOptions, 
     return run.start().finally(() => timer.cancel());
   });
 
-export const timeIsUp = ({ name, timeoutMs }: WorkflowPlan): VmcpError =>
+export const timeIsUp = ({ name, timeoutMs }: Pick<WorkflowPlan, 'name' | 'timeoutMs'>): VmcpError =>
   new VmcpError('workflow_failed', `"${name}" ended: ${timedOut(timeoutMs).message}`, { data: { workflow: name } });
 
 interface RunParts {

@@ -7,7 +7,15 @@ import type { Leg, LegEnd, Refuse } from './leg.ts';
 import { inputRequest, type StepAnswers } from './questions.ts';
 import type { Cancellable } from './scope.ts';
 import type { TaskOwners } from './task-owners.ts';
-import type { KeptTask, TaskQuestion, TaskRecords, TaskRef, TaskState, WaitingTask } from './task-records.ts';
+import {
+  type KeptTask,
+  type TaskQuestion,
+  type TaskRecords,
+  type TaskRef,
+  type TaskState,
+  ttlMsOf,
+  type WaitingTask,
+} from './task-records.ts';
 import { completed, endedBy, taskEnded } from './task-replies.ts';
 
 export interface RunningTasksDeps {
@@ -50,54 +58,131 @@ export const waitingOf = ({ questions, run }: Extract<LegEnd, { kind: 'waits' }>
   return { kind: 'waiting', run, requests: Object.fromEntries(requests), asked };
 };
 
+/** Room for one task in this process, from before its record says that it runs here until its outcome is kept. */
+export interface TaskPlace {
+  readonly caller: Caller;
+  /** The secret of the id; undefined: the task has no id yet. */
+  readonly secret: string | undefined;
+  running?: { readonly ref: TaskRef; readonly scope: Cancellable; readonly written: Promise<void> };
+}
+
 /** The tasks whose steps run in this process. */
 export class RunningTasks {
   readonly #deps: RunningTasksDeps;
-  /** By the secret of the id. */
-  readonly #running = new Map<string, Cancellable>();
+  readonly #places = new Set<TaskPlace>();
   readonly #counts = new Map<string, number>();
-  readonly #writes = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #isChecking = false;
 
   constructor(deps: RunningTasksDeps) {
     this.#deps = deps;
     deps.meter.gauge(
       { name: 'vmcp.workflow.tasks', help: 'Workflows that run in this process as tasks.' },
-      () => this.#running.size,
+      () => this.#places.size,
     );
   }
 
-  hasRoom(caller: Caller): boolean {
-    const most = caller.kind === 'user' ? LIMITS.workflowTasksPerUser : LIMITS.workflowTasks;
-    return this.#running.size < LIMITS.workflowTasks && (this.#counts.get(callerKey(caller)) ?? 0) < most;
+  /**
+   * Takes room for a task, and has `write` make its record. The room is given back where `write` makes none. Throws
+   * `busy`, and what the store throws.
+   */
+  async reserve<T extends object>(
+    of: Pick<TaskPlace, 'caller' | 'secret'>,
+    write: () => Promise<T | undefined>,
+  ): Promise<{ readonly place: TaskPlace; readonly written: T } | undefined> {
+    const place = this.#take(of);
+    const { owners } = this.#deps;
+    let isEntered = false;
+    let written: T | undefined;
+    try {
+      await owners.enter();
+      isEntered = true;
+      written = await write();
+      return written && { place, written };
+    } finally {
+      if (written === undefined) {
+        this.#giveBack(place);
+        if (isEntered) owners.leave();
+      }
+    }
+  }
+
+  #take(of: Pick<TaskPlace, 'caller' | 'secret'>): TaskPlace {
+    const key = callerKey(of.caller);
+    const count = this.#counts.get(key) ?? 0;
+    const most = of.caller.kind === 'user' ? LIMITS.workflowTasksPerUser : LIMITS.workflowTasksAnonymous;
+    if (this.#places.size >= LIMITS.workflowTasks || count >= most)
+      throw new VmcpError('busy', 'too many tasks run; try again later');
+    const place = { ...of };
+    this.#places.add(place);
+    this.#counts.set(key, count + 1);
+    return place;
+  }
+
+  #giveBack(place: TaskPlace): void {
+    this.#places.delete(place);
+    const key = callerKey(place.caller);
+    const count = (this.#counts.get(key) ?? 0) - 1;
+    if (count > 0) this.#counts.set(key, count);
+    else this.#counts.delete(key);
+  }
+
+  /** Whether the task runs here, is about to, or its outcome is still being kept. */
+  has(secret: string): boolean {
+    for (const place of this.#places) if ((place.running?.ref.secret ?? place.secret) === secret) return true;
+    return false;
   }
 
   /** The task is cancelled if it runs here. */
   cancel(secret: string): void {
-    this.#running.get(secret)?.abort(new VmcpError('cancelled', 'the task was cancelled'));
+    this.#abort((ref) => ref.secret === secret, new VmcpError('cancelled', 'the task was cancelled'));
   }
 
-  /** Goes on with a task after the answer to its client; `owners.enter` was called before. */
-  add({ ref, kept, leg, scope, ended, before, refuse }: RunningTask): void {
+  /** Ends the tasks that run here: the store does not hear of this process, and others may take it for dead. */
+  cutOff(): void {
+    this.#abort(() => true, new VmcpError('workflow_failed', 'the server that ran the workflow was cut off'));
+  }
+
+  #abort(isMeant: (ref: TaskRef) => boolean, reason: VmcpError): void {
+    for (const { running } of this.#places) if (running && isMeant(running.ref)) running.scope.abort(reason);
+  }
+
+  /** Ends the tasks whose records are gone, or say that they run here no more: a message may have been lost. */
+  async check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      for (const { running } of this.#places) if (running) await this.#checkOne(running.ref);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'the records of tasks cannot be read at the moment');
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  async #checkOne(ref: TaskRef): Promise<void> {
+    const state = (await this.#deps.records.read(ref))?.record.state;
+    if (state?.kind !== 'working' || state.owner !== this.#deps.owners.own) this.cancel(ref.secret);
+  }
+
+  /** Goes on with a task after the answer to its client, in the place that was reserved for it. */
+  add(place: TaskPlace, { ref, kept, leg, scope, ended, before, refuse }: RunningTask): void {
     const release = leg.call.client.keep?.();
-    this.#running.set(ref.secret, scope);
-    this.#count(ref.caller, 1);
     const written = ended
       .then(
         (end): TaskState => (end.kind === 'over' ? completed(end.result) : waitingOf(end, before)),
         (error: unknown): TaskState => endedBy(error, leg.call, refuse),
       )
+      .finally(() => release?.())
       .then((state) => this.#write(ref, kept, this.#fitting(state, { ref, kept, leg, refuse })))
       .catch((error: unknown) =>
         this.#deps.log.warn({ err: error, workflow: ref.workflow }, 'the outcome of a task could not be kept'),
       )
       .finally(() => {
-        this.#running.delete(ref.secret);
-        this.#count(ref.caller, -1);
+        this.#giveBack(place);
         this.#deps.owners.leave();
-        this.#writes.delete(written);
-        release?.();
       });
-    this.#writes.add(written);
+    place.running = { ref, scope, written };
   }
 
   #fitting(
@@ -108,34 +193,35 @@ export class RunningTasks {
     return endedBy(taskEnded(ref, 'what has to be kept of it is larger than 1 MiB'), leg.call, refuse);
   }
 
-  /** Tries again for a while where the store cannot be reached. */
+  /** Tries again where the store cannot be reached: until the record is over, or once more when the process stops. */
   async #write(ref: TaskRef, kept: KeptTask, state: TaskState): Promise<void> {
-    for (let left = WRITES; ; left -= 1) {
+    const { clock, records } = this.#deps;
+    const until = kept.record.createdAt + ttlMsOf(kept.record);
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      const isLast = this.#stopping.signal.aborted;
       try {
         // A task that was cancelled meanwhile stays so.
-        await this.#deps.records.replace(ref, kept, state);
+        await records.replace(ref, kept, state);
         return;
       } catch (error) {
-        if (left <= 1) throw error;
+        if (isLast || clock.now() + pauseMs >= until) throw error;
       }
-      await sleep(this.#deps.clock, WRITE_PAUSE_MS);
+      await sleep(clock, pauseMs, this.#stopping.signal);
     }
   }
 
-  #count(caller: Caller, by: 1 | -1): void {
-    const key = callerKey(caller);
-    const count = (this.#counts.get(key) ?? 0) + by;
-    if (count === 0) this.#counts.delete(key);
-    else this.#counts.set(key, count);
+  /** Resolves once the tasks that run now have ended and their outcomes are kept. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#places].map(async ({ running }) => running?.written));
   }
 
   /** Ends the tasks that run here, and waits until that is kept. */
-  async stop(): Promise<void> {
-    for (const scope of this.#running.values())
-      scope.abort(new VmcpError('workflow_failed', 'the server that ran the workflow has stopped'));
-    await Promise.all(this.#writes);
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#abort(() => true, new VmcpError('workflow_failed', 'the server that ran the workflow has stopped'));
+    return this.idle();
   }
 }
 
-const WRITES = 5;
-const WRITE_PAUSE_MS = 2_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;

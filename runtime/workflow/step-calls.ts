@@ -84,7 +84,7 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
   };
 };
 
-/** False: nobody has verified the token here, and its recipient decides. */
+/** False: this process has not verified the token; the backend that gets it decides. */
 const isVerified = (caller: Caller): boolean => caller.kind === 'user' && caller.issuer !== UNVERIFIED_ISSUER;
 
 const toolOf = async (reference: string, offered: StepCallsDeps['offered']): Promise<StepTool> => {

@@ -27,6 +27,8 @@ export interface WorkingTask {
   readonly owner: string;
   /** Questions asked so far, so that no key is used twice. */
   readonly asked: number;
+  /** The questions that are still open, by key: the step that has asked each. */
+  readonly open: Readonly<Record<string, string>>;
 }
 
 /** Nothing of it is held by any process. */
@@ -130,7 +132,7 @@ export const taskRecords = ({ store: whole, clock, entropy }: TaskRecordsDeps): 
 
 const fits = (record: TaskRecord): boolean => Buffer.byteLength(JSON.stringify(record)) <= KEPT_BYTES;
 
-/** The place does not hold the secret: who reads the store has no id. */
+/** The key does not hold the secret, so that a reader of the store learns no id of a task. */
 const placeOfTask = ({ caller, workflow, secret }: TaskRef) =>
   placeOf(
     'task',

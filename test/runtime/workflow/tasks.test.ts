@@ -1,132 +1,31 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Running } from '../../../runtime/start.ts';
 import type { Store } from '../../../runtime/store/index.ts';
 import { errorOf, resultOf } from '../../fixtures/answers.ts';
-import { type AskingBackend, startAskingBackend } from '../../fixtures/asking-backend.ts';
-import { count, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
-import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
-import { as, filesWithPolicies, policyFeatures } from '../../fixtures/policies.ts';
-import type { RawAnswer } from '../../fixtures/raw-client.ts';
-import { startRuntime } from '../../fixtures/runtime.ts';
-import { sharedStore } from '../../fixtures/shared-sessions.ts';
-import { type Sent, sendTask } from '../../fixtures/task-caller.ts';
+import {
+  EVERYTHING,
+  requestsOf,
+  TASK_AFTER,
+  taskReplicas,
+  type TaskReplicas,
+  textOf,
+  WORKFLOWS,
+} from '../../fixtures/task-replicas.ts';
 
 const MINUTE = 60_000;
-const TASK_AFTER = 10_000;
-const EVERYTHING = 'permit(principal, action, resource);';
-
-/** `slow` waits at `b`; `ask` asks twice; `both` asks two things at once. */
-const WORKFLOWS = [
-  {
-    name: 'slow',
-    timeout: '20m',
-    steps: [
-      { id: 'first', tool: 'a.one', arguments: { of: '{{.params.of}}' } },
-      { id: 'mid', tool: 'b.echo', dependsOn: ['first'] },
-      { id: 'last', tool: 'a.two', dependsOn: ['mid'], arguments: { of: 'last' } },
-    ],
-  },
-  {
-    name: 'ask',
-    timeout: '20m',
-    steps: [
-      { id: 'first', tool: 'a.one', arguments: { of: '{{.params.of}}' } },
-      { id: 'ask', type: 'elicitation', message: 'Go on with {{.params.of}}?', dependsOn: ['first'] },
-      { id: 'sure', type: 'elicitation', message: 'Sure?', dependsOn: ['ask'] },
-      { id: 'last', tool: 'a.two', dependsOn: ['sure'], arguments: { of: '{{.steps.sure.output.action}}' } },
-    ],
-  },
-  {
-    name: 'both',
-    steps: [
-      { id: 'x', type: 'elicitation', message: 'X?' },
-      { id: 'y', type: 'elicitation', message: 'Y?' },
-      {
-        id: 'last',
-        tool: 'a.two',
-        arguments: { of: '{{.steps.x.output.action}} {{.steps.y.output.action}}' },
-        dependsOn: ['x', 'y'],
-      },
-    ],
-  },
-];
 
 const YES = { action: 'accept', content: {} };
 const NO = { action: 'decline' };
 
 describe('a workflow as a task (2026-07-28)', () => {
-  let a: FixtureBackend;
-  let b: AskingBackend;
-  let clock: FrozenClock;
-  let store: Store;
-  const replicas: Running[] = [];
-
-  const files = (policy = EVERYTHING, compositeTools: readonly object[] = WORKFLOWS) =>
-    filesWithPolicies(
-      { a: a.url, b: b.url },
-      { type: 'cedar', policies: [policy] },
-      {
-        compositeTools: structuredClone(compositeTools),
-      },
-    );
-  /** One more replica, which shares the store with the others. */
-  const replica = async (more = files(), itsStore = store): Promise<Running> => {
-    const shared = { ...itsStore, close: async () => {} };
-    const running = await startRuntime(
-      more,
-      {},
-      { clock, features: policyFeatures(), featureDeps: (deps) => ({ ...deps, store: shared }) },
-    );
-    replicas.push(running);
-    return running;
-  };
-  const send = ({ url }: Running, sent: Sent, user = 'ada'): Promise<RawAnswer> =>
-    sendTask(url, { ...sent, headers: as(user) });
-  const begin = async (running: Running, tool: string): Promise<string> => {
-    const answer = await send(running, { tool, args: { of: 'x' } });
-    const { resultType, taskId } = resultOf(answer);
-    assert.equal(resultType, 'task', answer.text);
-    return String(taskId);
-  };
-  /** A task of `slow`, which is at its second step. */
-  const beginSlow = async (running: Running) => {
-    const answer = begin(running, 'slow');
-    const there = await b.next();
-    clock.advance(TASK_AFTER);
-    return { id: await answer, there };
-  };
-  const get = async (running: Running, task: string, user = 'ada') =>
-    resultOf(await send(running, { method: 'tasks/get', task }, user));
-  const update = (running: Running, task: string, answers: object, user = 'ada') =>
-    send(running, { method: 'tasks/update', task, answers }, user);
-  /** Asks after a task until it is no longer working. */
-  const settled = async (running: Running, task: string, user = 'ada') => {
-    for (;;) {
-      const got = await get(running, task, user);
-      if (got['status'] !== 'working') return got;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  };
-  const textOf = (got: Readonly<Record<string, unknown>>): string => {
-    const { content } = got['result'] as { readonly content: readonly { readonly text: string }[] };
-    return content[0]?.text ?? '';
-  };
-  const calls = (): number => count(a, 'tools/call');
-
+  let all: TaskReplicas;
   beforeEach(async () => {
-    clock = frozenClock();
-    store = sharedStore(clock);
-    a = await startBackend({ tools: ['one', 'two'] });
-    b = await startAskingBackend();
+    all = await taskReplicas();
   });
-  afterEach(async () => {
-    b.drop();
-    await Promise.all(replicas.splice(0).map((running) => running.stop()));
-    await Promise.all([a.close(), b.close()]);
-  });
+  afterEach(() => all.close());
 
   test('is a task once it has run for 10 s, and gives its result later', async () => {
+    const { replica, beginSlow, get, settled, calls } = all;
     const running = await replica();
     const { id, there } = await beginSlow(running);
     const working = await get(running, id);
@@ -145,11 +44,11 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('asks through the task, under a key for each question, and goes on with the answers at any replica', async () => {
+    const { replica, begin, end, get, update, settled, calls } = all;
     const first = await replica();
     const id = await begin(first, 'ask');
     assert.deepEqual(requestsOf(await get(first, id)), { 'ask.1': 'Go on with x?' });
-    await first.stop();
-    replicas.length = 0;
+    await end(first);
     const second = await replica();
     assert.deepEqual(requestsOf(await get(second, id)), { 'ask.1': 'Go on with x?' });
     assert.equal(resultOf(await update(second, id, { 'ask.1': YES }))['resultType'], 'complete');
@@ -161,6 +60,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('waits on for the answers that are missing, under the same keys', async () => {
+    const { replica, begin, get, update, settled } = all;
     const running = await replica();
     const id = await begin(running, 'both');
     assert.deepEqual(requestsOf(await get(running, id)), { 'x.1': 'X?', 'y.2': 'Y?' });
@@ -171,6 +71,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('ignores answers to what it has not asked, and those that come twice', async () => {
+    const { replica, begin, get, update, settled, calls } = all;
     const running = await replica();
     const id = await begin(running, 'ask');
     for (const answers of [{}, { ask: YES }, { 'ask.2': YES }])
@@ -183,6 +84,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('that fails by the word of its user has a result that says so', async () => {
+    const { replica, begin, update, settled } = all;
     const running = await replica();
     const id = await begin(running, 'ask');
     await update(running, id, { 'ask.1': NO });
@@ -193,6 +95,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('is cancelled where it runs, by any replica, and calls nothing more', async () => {
+    const { replica, beginSlow, get, send, calls, b } = all;
     const [first, second] = [await replica(), await replica()];
     const { id, there } = await beginSlow(first);
     assert.equal(resultOf(await send(second, { method: 'tasks/cancel', task: id }))['resultType'], 'complete');
@@ -202,6 +105,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('is cancelled while it waits, and does not go on', async () => {
+    const { replica, begin, get, update, send, calls } = all;
     const running = await replica();
     const id = await begin(running, 'ask');
     await send(running, { method: 'tasks/cancel', task: id });
@@ -211,6 +115,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('is shown by other replicas while it runs', async () => {
+    const { replica, beginSlow, get, settled } = all;
     const [first, second] = [await replica(), await replica()];
     const { id, there } = await beginSlow(first);
     assert.equal((await get(second, id))['status'], 'working');
@@ -219,20 +124,24 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('of a replica that is gone has ended, and is not begun again', async () => {
+    const { b, replica, beginSlow, get, files, calls, store } = all;
     // As of a process that was killed, nothing is heard of it.
     const silent: Store = {
       ...store,
       set: async (key, ...rest) => (key.includes('owner:') ? undefined : store.set(key, ...rest)),
     };
     const [first, second, third] = [await replica(files(), silent), await replica(), await replica()];
-    const { id } = await beginSlow(first);
+    const { id, there } = await beginSlow(first);
     const got = await get(third, id);
     assert.match(textOf(got), /the process that ran it has ended; what its steps have done is not undone/);
     assert.deepEqual(await get(second, id), got);
+    // Should it be alive all the same, it is told.
+    await b.cancelled(there);
     assert.equal(calls(), 1);
   });
 
   test('of another user, and one of nobody, are answered alike', async () => {
+    const { replica, begin, get, send } = all;
     const running = await replica();
     const id = await begin(running, 'ask');
     const none = `${id.slice(0, 9)}${'A'.repeat(32)}${id.slice(41)}`;
@@ -249,6 +158,7 @@ describe('a workflow as a task (2026-07-28)', () => {
   });
 
   test('is refused once policies forbid the workflow', async () => {
+    const { replica, begin, update, send, files, calls } = all;
     const first = await replica();
     const id = await begin(first, 'ask');
     const strict = await replica(files('permit(principal, action, resource) unless { resource == Tool::"ask" };'));
@@ -257,41 +167,40 @@ describe('a workflow as a task (2026-07-28)', () => {
     assert.equal(calls(), 1);
   });
 
-  test('has ended with its time, and with a change of the workflow', async () => {
+  test('has ended with its time', async () => {
+    const { replica, begin, get, update, send, calls, clock } = all;
     const running = await replica();
-    const [late, changed] = [await begin(running, 'ask'), await begin(running, 'both')];
-    assert.deepEqual(
-      running.reload(
-        files(
-          EVERYTHING,
-          WORKFLOWS.map((each) => (each.name === 'both' ? { ...each, timeout: '9m' } : each)),
-        ),
-      ),
-      { ok: true },
-    );
-    await update(running, changed, { 'x.1': YES, 'y.2': YES });
-    assert.match(textOf(await get(running, changed)), /the workflow has been changed meanwhile/);
+    const id = await begin(running, 'ask');
     clock.advance(20 * MINUTE);
-    await update(running, late, { 'ask.1': YES });
-    assert.match(textOf(await get(running, late)), /it took longer than 20m/);
+    await update(running, id, { 'ask.1': YES });
+    assert.match(textOf(await get(running, id)), /it took longer than 20m/);
     clock.advance(10 * MINUTE);
-    assert.equal(errorOf(await send(running, { method: 'tasks/get', task: late })).code, -32_602);
+    assert.equal(errorOf(await send(running, { method: 'tasks/get', task: id })).code, -32_602);
     assert.equal(calls(), 1);
   });
 
+  test('goes on at replicas that have its workflow as it was, while a change is rolled out', async () => {
+    const { replica, begin, get, update, settled, files } = all;
+    const newer = WORKFLOWS.map((each) => (each.name === 'both' ? { ...each, timeout: '9m' } : each));
+    const [before, changed] = [await replica(), await replica(files(EVERYTHING, newer))];
+    const id = await begin(before, 'both');
+    const asked = { 'x.1': 'X?', 'y.2': 'Y?' };
+    assert.deepEqual(requestsOf(await get(changed, id)), asked);
+    const refused = errorOf(await update(changed, id, { 'x.1': YES, 'y.2': YES }));
+    assert.equal(refused.code, -32_602);
+    assert.match(refused.message, /"both" has been changed since it began/);
+    assert.deepEqual(requestsOf(await get(before, id)), asked);
+    await update(before, id, { 'x.1': YES, 'y.2': YES });
+    assert.equal(textOf(await settled(before, id)), 'two {"of":"accept accept"}');
+  });
+
   test('is ended by the stop of its replica, which others are told', async () => {
+    const { replica, beginSlow, end, settled, calls } = all;
     const [first, second] = [await replica(), await replica()];
     const { id } = await beginSlow(first);
-    await first.stop();
-    replicas.splice(0, 1);
+    await end(first);
     const got = await settled(second, id);
     assert.match(textOf(got), /stop/);
     assert.equal(calls(), 1);
   });
 });
-
-const requestsOf = (got: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> => {
-  assert.equal(got['status'], 'input_required', JSON.stringify(got));
-  const requests = got['inputRequests'] as Readonly<Record<string, { readonly params: { readonly message: string } }>>;
-  return Object.fromEntries(Object.entries(requests).map(([key, { params }]) => [key, params.message]));
-};
