@@ -55,7 +55,7 @@ export const connectEmbeddings = async (
   const post = postTo(PROTOCOLS[protocol].urlFrom(settings.url), deps);
   const embed = async (texts: readonly string[], dimension?: number): Promise<readonly Float32Array[]> => {
     const { bodyOf, vectorsIn } = PROTOCOLS[protocol];
-    const vectors = vectorsIn(await splitAnswer(await post(bodyOf(texts, model)), texts.length));
+    const vectors = vectorsIn(await splitAnswer(await post(bodyOf(texts, model)), texts.length + OTHER_ARRAYS));
     if (vectors.length !== texts.length)
       throw new EmbeddingError(
         'invalid',
@@ -88,6 +88,9 @@ export const connectEmbeddings = async (
     embed: mostTexts > 1 ? embedProved : (texts) => embed(texts, dimension),
   };
 };
+
+/** Arrays of an answer that are no vectors, as an empty list of warnings. */
+const OTHER_ARRAYS = 64;
 
 /** Models have no more dimensions; the index holds a number of 4 bytes for each, of each tool. */
 const MAX_DIMENSION = 8_192;

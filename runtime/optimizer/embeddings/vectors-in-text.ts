@@ -9,23 +9,33 @@ export interface SplitAnswer {
   readonly vectors: readonly Float32Array[];
 }
 
-/** An array that holds nothing but numbers, roughly: what is none in JSON is refused where it is read. */
-const ARRAY_OF_NUMBERS = /\[[0-9+\-.eE,\s]*\]/g;
+/**
+ * What tells arrays from text: an escaped character, a quotation mark, or an array that holds nothing but numbers,
+ * roughly: what is none in JSON is refused where it is read.
+ */
+const TOKEN = /\\[^]|"|\[[0-9+\-.eE,\s]*\]/g;
 
 /** Characters that are read between two turns of the event loop: about 6,000 numbers, half a millisecond. */
 const AT_ONCE = 65_536;
 
+/** Characters of one array, which is read at once: as many numbers as a model has dimensions, of 32 characters each. */
+const MOST_CHARACTERS = 8_192 * 32;
+
 /**
  * Reads an answer that is little else than vectors: a batch is a megabyte of numbers, and input is read in between.
- * Throws EmbeddingError where it is not JSON, has more than `most` arrays of numbers, or a number that is not finite.
+ * Throws EmbeddingError where it is not JSON, has more than `most` arrays of numbers, one that is longer than a vector
+ * can be, or a number that is not finite.
  */
 export const splitAnswer = async (text: string, most: number): Promise<SplitAnswer> => {
   const vectors: Float32Array[] = [];
   let rest = '';
   let [end, paused] = [0, 0];
-  // Text inside of quotes may look like such an array, too: it is read by nobody.
-  for (const { 0: found, index } of text.matchAll(ARRAY_OF_NUMBERS)) {
-    if (vectors.length === most) throw invalid('has more vectors than texts were sent');
+  let isInString = false;
+  for (const { 0: found, index } of text.matchAll(TOKEN)) {
+    if (found === '"') isInString = !isInString;
+    if (isInString || !found.startsWith('[')) continue;
+    if (vectors.length === most) throw invalid('has more arrays of numbers than vectors were asked for');
+    if (found.length > MOST_CHARACTERS) throw invalid('has a vector that is too long');
     rest += `${text.slice(end, index)}[${vectors.length}]`;
     vectors.push(floatsIn(found));
     end = index + found.length;

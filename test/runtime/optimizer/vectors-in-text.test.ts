@@ -14,7 +14,8 @@ test('vectors are read as JSON has them, whatever else is in the answer', async 
     { index: 1, embedding: [2], object: 'embedding [7,8] {[' },
     { index: 0, embedding: [1] },
   ];
-  assert.deepEqual(await read('openai', JSON.stringify({ model: 'a "[]" b', data }), 4), [[1], [2]]);
+  for (const model of ['a "[]" b', 'm[2026-08]', '\\[1,,2]\\'])
+    assert.deepEqual(await read('openai', JSON.stringify({ model, data })), [[1], [2]]);
 });
 
 for (const [protocol, text] of [
@@ -34,6 +35,7 @@ for (const [protocol, text] of [
   ['tei', '[[1],[1e39]]'],
   ['tei', '[[1],[2]'],
   ['tei', '[[1],[2],[3]]'],
+  ['tei', '[["[1]],[2]]'],
   ['openai', '[[1],[2]]'],
   ['openai', '{"data":[{"embedding":[1]}]}'],
   ['openai', '{"data":[{"index":0,"embedding":"AACAPw=="}]}'],
@@ -44,6 +46,13 @@ for (const [protocol, text] of [
       (error) => error instanceof EmbeddingError && error.reason === 'invalid' && !error.isOfTexts,
     );
   });
+
+test('a vector of more characters than the longest one has is not read', async () => {
+  const numbers = (count: number): string =>
+    `[[${Array.from({ length: count }, () => '-1.2345678901234567e-10').join(',')}]]`;
+  assert.equal((await read('tei', numbers(8_192)))[0]?.length, 8_192);
+  await assert.rejects(read('tei', numbers(16_384)), /too long/);
+});
 
 test('input is read in between while a large batch is read', async () => {
   const vector = Array.from({ length: 1_024 }, (_, index) => Math.sin(index));
