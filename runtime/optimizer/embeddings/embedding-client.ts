@@ -69,8 +69,9 @@ export const connectEmbeddings = async (
   const firstMs = deps.steadyNow() - from;
   const dimension = probe.length;
   const modelName = JSON.stringify([model ?? '', revision ?? '', dimension]);
+  const embedTogether = oneByOneWhereNeeded((texts) => embed(texts, dimension));
   const embedProved = async (texts: readonly string[]): Promise<readonly Float32Array[]> => {
-    const vectors = await embed([...texts, PROBE], dimension);
+    const vectors = await embedTogether([...texts, PROBE]);
     if (!isSameModel(vectors.at(-1) ?? probe, probe))
       throw new EmbeddingError('invalid', 'the embedding service has another model than before');
     return vectors.slice(0, -1);
@@ -84,8 +85,34 @@ export const connectEmbeddings = async (
     modelName,
     probe,
     modelKey: modelKeyOf(modelName, probe),
-    // A service that takes one text at a time is asked for no more.
+    // A service that says that it takes one text at a time is asked for no more.
     embed: mostTexts > 1 ? embedProved : (texts) => embed(texts, dimension),
+  };
+};
+
+type Embed = ConnectedService['embed'];
+
+/**
+ * A service may take one text at a time without saying so. That it refuses two texts, and takes each of them, shows it:
+ * from then on it is sent one text at a time.
+ */
+const oneByOneWhereNeeded = (embed: Embed): Embed => {
+  let takesOne = false;
+  const embedOneByOne: Embed = async (texts) => {
+    const vectors: Float32Array[] = [];
+    for (const text of texts) vectors.push(...(await embed([text])));
+    return vectors;
+  };
+  return async (texts) => {
+    if (takesOne) return embedOneByOne(texts);
+    try {
+      return await embed(texts);
+    } catch (error) {
+      if (texts.length > 2 || !(error instanceof EmbeddingError) || !error.isOfTexts) throw error;
+      const vectors = await embedOneByOne(texts);
+      takesOne = true;
+      return vectors;
+    }
   };
 };
 
