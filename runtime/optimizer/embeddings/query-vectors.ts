@@ -21,8 +21,12 @@ export type QueryVector = { readonly vector: Float32Array } | { readonly degrade
 
 const KNOWN_QUERIES = { count: 2_000, bytes: 8 * 1024 * 1024 };
 
-/** Queries that the service is asked for at one time; more are searched for by their words. */
+/**
+ * Queries that the service is asked for at one time; more are searched for by their words. The last ones are for askers
+ * who have fewer than `OF_ONE`, so that one asker leaves room for others.
+ */
 const UNDER_WAY = 32;
+const OF_ONE = 8;
 
 /**
  * A search waits for the vector of its query twice as long as such a request took lately; no longer than this where the
@@ -43,7 +47,7 @@ const SMOOTHING = 0.3;
 export class QueryVectors {
   readonly #deps: QueryVectorsDeps;
   readonly #known = lruCache<Float32Array>(KNOWN_QUERIES);
-  readonly #underWay = new Map<string, Promise<Float32Array>>();
+  readonly #underWay = new Map<string, { readonly asker: string; readonly vector: Promise<Float32Array> }>();
   #usualMs: number | undefined;
 
   constructor(deps: QueryVectorsDeps) {
@@ -66,7 +70,7 @@ export class QueryVectors {
     const known = service.connected && this.#known.get(keyOf(service.connected, text, asker));
     if (known) return { vector: known };
     if (service.resting) return { degraded: 'embedding_service_unavailable' };
-    if (!this.#underWay.has(askedBy(asker, text)) && this.#underWay.size >= UNDER_WAY)
+    if (!this.#underWay.has(askedBy(asker, text)) && !this.#hasRoomFor(asker))
       return { degraded: 'embedding_service_slow' };
     const asked = this.#ask(text, asker);
     try {
@@ -83,10 +87,17 @@ export class QueryVectors {
   #ask(text: string, asker: string): Promise<Float32Array> {
     const key = askedBy(asker, text);
     const before = this.#underWay.get(key);
-    if (before) return before;
-    const asked = this.#embed(text, asker).finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, asked);
-    return asked;
+    if (before) return before.vector;
+    const vector = this.#embed(text, asker).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, { asker, vector });
+    return vector;
+  }
+
+  #hasRoomFor(asker: string): boolean {
+    const { size } = this.#underWay;
+    if (size < UNDER_WAY - OF_ONE) return true;
+    const own = [...this.#underWay.values()].filter((each) => each.asker === asker).length;
+    return own < OF_ONE && size < UNDER_WAY;
   }
 
   async #embed(text: string, asker: string): Promise<Float32Array> {
