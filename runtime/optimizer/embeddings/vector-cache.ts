@@ -17,6 +17,9 @@ const TTL_MS = 30 * 24 * 3_600_000;
 /** Time that a replica which has claimed a tool is left alone with it: one that has died holds it no longer. */
 const CLAIM_MS = 60_000;
 
+/** Models that a service may have under one name within `TTL_MS`; those beyond are not shared by replicas. */
+const MODELS_OF_ONE_NAME = 8;
+
 /** Where a vector was found. */
 export type VectorSource = 'memory' | 'store';
 
@@ -52,14 +55,15 @@ export class VectorCache {
 
   /**
    * The vector of the probe under which the vectors of this model are kept: rounding makes it another one at each
-   * start, and so would keep what one replica has embedded from the others. A model that is not the known one of that
-   * name replaces it.
+   * start, and so would keep what one replica has embedded from the others. Models of one name have a place each, and
+   * none of them is replaced: replicas that find the same model at one time know it by the same vector.
    */
   async knownProbe(modelName: string, probe: Float32Array): Promise<Float32Array> {
-    const of = { model: modelDigest(modelName), dimension: probe.length, hash: 'probe' };
-    const known = await this.get(of);
-    if (known && isSameModel(known.vector, probe)) return known.vector;
-    await this.set(of, probe);
+    const model = modelDigest(modelName);
+    for (let place = 0; place < MODELS_OF_ONE_NAME; place += 1) {
+      const known = await this.#getOrSet({ model, dimension: probe.length, hash: `probe${place}` }, probe);
+      if (isSameModel(known, probe)) return known;
+    }
     return probe;
   }
 
@@ -76,6 +80,17 @@ export class VectorCache {
   /** Ends a claim: the tool has its vector, or could not be embedded. */
   async release(of: Of): Promise<void> {
     await this.#store?.delete(claimOf(of)).catch(() => false);
+  }
+
+  /** What is there; the given vector where there was none. */
+  async #getOrSet(of: Of, vector: Float32Array): Promise<Float32Array> {
+    const known = await this.get(of);
+    if (known) return known.vector;
+    const isOwn = (await this.#store?.setIfAbsent(keyOf(of), bytesOf(vector), TTL_MS).catch(() => true)) ?? true;
+    const first = isOwn ? undefined : await this.get(of);
+    if (first) return first.vector;
+    this.#keep(of, vector);
+    return vector;
   }
 
   #keep(of: Of, vector: Float32Array): void {

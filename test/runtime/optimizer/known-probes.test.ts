@@ -25,8 +25,32 @@ test('a model that is another one under the same name is known by its own', asyn
   const store = sharedStore();
   await new VectorCache({ store }).knownProbe('m', Float32Array.of(1, 2, 3));
   const other = Float32Array.of(-3, 2, 1);
-  assert.equal(await new VectorCache({ store }).knownProbe('m', other), other);
+  assert.deepEqual(await new VectorCache({ store }).knownProbe('m', other), other);
   assert.deepEqual(await new VectorCache({ store }).knownProbe('m', Float32Array.of(-3, 2, 1.001)), other);
+});
+
+test('replicas that meet a model at one time know it by one vector, also in place of another of its name', async () => {
+  const store = sharedStore();
+  for (const [x, y] of [
+    [1, 2],
+    [-3, 2],
+    [2, -3],
+  ] as const) {
+    const replicas = [0, 0.001, 0.002].map((error) =>
+      new VectorCache({ store }).knownProbe('m', Float32Array.of(x, y, 1 + error)),
+    );
+    const [first, ...others] = await Promise.all(replicas);
+    assert.deepEqual(others, [first, first]);
+  }
+});
+
+test('a model that comes back is known by the vector that it had', async () => {
+  const store = sharedStore();
+  const probeOf = (...values: readonly number[]) =>
+    new VectorCache({ store }).knownProbe('m', Float32Array.from(values));
+  const first = await probeOf(1, 2, 3);
+  await probeOf(-3, 2, 1);
+  assert.deepEqual(await probeOf(1.001, 2, 3), first);
 });
 
 test('a tool is claimed by one replica at a time', async () => {
