@@ -12,7 +12,7 @@ export interface InUseMarks {
 }
 
 export interface InUseMarksDeps {
-  readonly store: Pick<Store, 'createMap' | 'touch' | 'readMap'>;
+  readonly store: Pick<Store, 'createMap' | 'setField' | 'touch' | 'readMap'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -25,32 +25,38 @@ export const MAX_MARKS = 1_000;
 
 /** In a store, so that a restart does not let strangers compete with clients in use. One write a day and client. */
 export const inUseMarks = ({ store, clock }: InUseMarksDeps): InUseMarks => {
-  /** When the mark was written, or read: milliseconds since the epoch. */
+  /** The day on which this process has written the mark; `ONLY_READ`: it has not. */
   const known = lruCache<number>({ count: MAX_MARKS, bytes: 2 * 1024 * 1024 });
   // A copy: the URL may be a slice of a longer text.
-  const remember = (url: string): void => known.set(structuredClone(url), clock.now(), 2 * url.length);
-  const write = async (url: string): Promise<void> => {
+  const remember = (url: string, day: number): void => known.set(structuredClone(url), day, 2 * url.length);
+  const write = async (url: string, day: number): Promise<void> => {
     const { key, group } = placeOf(url);
-    const isNew = await store.createMap(key, MARK, MARK_MS, group);
-    if (!isNew) await store.touch(key, MARK_MS, group);
+    const value = Buffer.from(String(day));
+    if (await store.createMap(key, new Map([[DAY, value]]), MARK_MS, group)) return;
+    const mark = await store.readMap(key);
+    // A mark that another replica has made today is not renewed: that would count as use on two days.
+    if (Number(mark?.get(DAY) ?? 0) >= day) return;
+    if (await store.setField(key, DAY, value)) await store.touch(key, MARK_MS, group);
   };
   return {
     mark: (url) => {
-      if (clock.now() < (known.get(url) ?? -Infinity) + DAY_MS) return;
-      remember(url);
-      void write(url).catch(() => known.delete(url));
+      const today = Math.floor(clock.now() / DAY_MS);
+      if (known.get(url) === today) return;
+      remember(url, today);
+      void write(url, today).catch(() => known.delete(url));
     },
     isKnown: (url) => known.get(url) !== undefined,
     isMarked: async (url) => {
       const mark = await store.readMap(placeOf(url).key).catch(() => undefined);
-      if (mark) remember(url);
+      if (mark && known.get(url) === undefined) remember(url, ONLY_READ);
       return mark !== undefined;
     },
   };
 };
 
-/** A map has at least one field. */
-const MARK: ReadonlyMap<string, Buffer> = new Map([['used', Buffer.alloc(0)]]);
+/** The field of a mark: the last day on which the client was used, since the epoch. */
+const DAY = 'day';
+const ONLY_READ = -1;
 
 const placeOf = (url: string): { readonly key: string; readonly group: QuotaGroup } => {
   const name = digest(url);

@@ -14,7 +14,8 @@ const given = () => {
   const clock = frozenClock();
   const store = memoryStore({ clock });
   const calls: string[] = [];
-  const seen: Pick<Store, 'createMap' | 'touch' | 'readMap'> = {
+  const seen: Pick<Store, 'createMap' | 'setField' | 'touch' | 'readMap'> = {
+    setField: store.setField,
     createMap: (...how) => {
       calls.push('createMap');
       return store.createMap(...how);
@@ -56,6 +57,33 @@ test('a mark is written once a day, and ends thirty days after the last use', as
   assert.equal(await process().isMarked(urlOf(1)), false);
 });
 
+test('a mark is renewed by each use, also where the process starts anew every night', async () => {
+  const { process, clock } = given();
+  for (let day = 0; day < 40; day += 1) {
+    const marks = process();
+    assert.equal(await marks.isMarked(urlOf(1)), day > 0, `on day ${day}`);
+    marks.mark(urlOf(1));
+    await settled();
+    clock.advance(DAY);
+  }
+  clock.advance(28 * DAY);
+  assert.equal(await process().isMarked(urlOf(1)), true);
+});
+
+test('clients that are used on one day, at several replicas, make room for those of others', async () => {
+  const { process, clock, calls } = given();
+  const replicas = [process(), process(), process()];
+  for (let n = 1; n <= MAX_MARKS; n += 1) for (const marks of replicas) marks.mark(urlOf(n));
+  await settled();
+  assert.equal(calls.includes('touch'), false);
+  clock.advance(1);
+  for (let n = 1; n <= MAX_MARKS; n += 1) process().mark(urlOf(-n));
+  await settled();
+  const later = process();
+  const newer = await Promise.all(Array.from({ length: MAX_MARKS }, (_, n) => later.isMarked(urlOf(-n - 1))));
+  assert.ok(newer.filter(Boolean).length > MAX_MARKS * 0.9);
+});
+
 test('so many clients are in use; those of one day make room for others, and those of two days do not', async () => {
   const { process, clock } = given();
   const marks = process();
@@ -86,6 +114,7 @@ test('a store that is away makes no client one in use, and a mark that was not k
       clock,
       store: {
         createMap: (...how) => answer(() => store.createMap(...how)),
+        setField: (...how) => answer(() => store.setField(...how)),
         touch: (...how) => answer(() => store.touch(...how)),
         readMap: (...how) => answer(() => store.readMap(...how)),
       },
