@@ -1,24 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer, AuthServer, Route } from './auth-server/index.ts';
-import { headOf, type PublicRoutes } from './edge/index.ts';
+import { headOf, preflight, type PublicRoutes } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 
 /** Serves the authorization server, if there is one, on the public listener. */
 export const authServerRoutes = (server: AuthServer | undefined): readonly PublicRoutes[] => {
   if (!server) return [];
-  const routeAt = (method: string, path: string): Route | undefined =>
-    server.routes().find((route) => route.method === method && route.path === path);
+  const routesAt = (path: string): readonly Route[] => server.routes().filter((route) => route.path === path);
+  // Before the body is read: what is wrong is not its size.
+  const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const methods = routesAt(pathIn(request)).map(({ method }): string => method);
+    if (methods.length === 0 || [...methods, 'OPTIONS'].includes(request.method)) return undefined;
+    // RFC 9110 §15.5.6.
+    return reply
+      .code(405)
+      .headers({ allow: [...methods, 'OPTIONS'].join(', ') })
+      .send();
+  };
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const [path = '', ...query] = request.url.split('?');
-    const route = routeAt(request.method, path);
+    const [, ...query] = request.url.split('?');
+    const route = routesAt(pathIn(request)).find(({ method }) => method === request.method);
     if (!route) {
-      const allowed = server.routes().flatMap((each) => (each.path === path ? [each.method] : []));
-      // RFC 9110 §15.5.6.
-      if (allowed.length > 0)
-        return reply
-          .code(405)
-          .headers({ allow: `${allowed.join(', ')}, OPTIONS` })
-          .send();
       reply.callNotFound();
       return reply;
     }
@@ -38,17 +40,26 @@ export const authServerRoutes = (server: AuthServer | undefined): readonly Publi
       }),
     );
   };
+  // A page may ask for what is not there, too: it reads a 404, as other clients do.
+  const methodsAt = (path: string): string =>
+    routesAt(path)
+      .map(({ method }) => method)
+      .join(', ') || 'GET, POST';
   return [
     (routes) => {
       routes.removeAllContentTypeParsers();
       routes.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+      routes.addHook('onRequest', refuseMethod);
       // Which paths there are depends on the providers of the moment.
       routes.get('/*', answer);
       routes.post('/*', { bodyLimit: LIMITS.routeBodyBytes }, answer);
       routes.route({ method: ['PUT', 'PATCH', 'DELETE'], url: '/*', handler: answer });
+      routes.options('/*', preflight(methodsAt));
     },
   ];
 };
+
+const pathIn = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 
 const send = (reply: FastifyReply, { status, headers, body }: Answer): FastifyReply =>
   reply.code(status).headers(headers).send(body);

@@ -25,7 +25,7 @@ export interface ClientRequest extends RequestSource {
 
 /** One of the authorization server's routes. */
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'HEAD' | 'POST';
   readonly path: string;
   readonly answer: (request: RouteRequest) => Promise<Answer>;
 }
@@ -65,7 +65,8 @@ export const routesOf = (
       if (what === 'token') return tooManyRequests(retryAfterSeconds);
       return errorPage({ kind: 'rate-limited', correlationId: request.correlationId(), retryAfterSeconds });
     };
-  const metadata = async (): Promise<Answer> => endpoints.metadata();
+  const metadata = withTransient(async () => endpoints.metadata());
+  const jwks = withTransient(async () => endpoints.jwks());
   return [
     ...below('GET', ENDPOINTS.authorize, limited('authorize', inBrowser(flow.authorize))),
     ...below('GET', ENDPOINTS.login, limited('login', inBrowser(flow.login))),
@@ -83,12 +84,11 @@ export const routesOf = (
     ...below('POST', ENDPOINTS.token, limited('token', withTransient(endpoints.token))),
     ...below('POST', ENDPOINTS.revoke, limited('token', withTransient(endpoints.revoke))),
     ...below('POST', ENDPOINTS.register, withTransient(endpoints.register)),
-    ...below(
-      'GET',
-      ENDPOINTS.jwks,
-      withTransient(async () => endpoints.jwks()),
-    ),
-    ...metadataPaths(issuer).map((path) => ({ method: 'GET' as const, path, answer: withTransient(metadata) })),
+    // RFC 9110 §9.3.2: documents may be looked for; a page has its effects when it is shown.
+    ...(['GET', 'HEAD'] as const).flatMap((method) => [
+      ...below(method, ENDPOINTS.jwks, jwks),
+      ...metadataPaths(issuer).map((path) => ({ method, path, answer: metadata })),
+    ]),
   ];
 };
 

@@ -41,7 +41,11 @@ export const guardedRoutes =
     // Async, since fastify lets the process die of what a plugin throws at once.
     for (const plugin of plugins) await guarded.register(async (routes) => plugin(routes));
     for (const [url, allowed] of methods)
-      if (!allowed.includes('OPTIONS')) guarded.options(url, preflight(allowed.join(', ')));
+      if (!allowed.includes('OPTIONS'))
+        guarded.options(
+          url,
+          preflight(() => allowed.join(', ')),
+        );
   };
 
 const admit =
@@ -148,10 +152,11 @@ const REFUSALS_OF_FASTIFY: ReadonlyMap<unknown, readonly [ErrorCode, string]> = 
   ['FST_ERR_CTP_INVALID_JSON_BODY', ['not_json', 'the request body is no JSON']],
 ]);
 
-const preflight =
-  (methods: string) =>
-  ({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    addHeaders(reply, preflightHeaders(headers, methods));
+/** Answers preflights; `methodsAt` gives the methods that there are at a path, as a header has them. */
+export const preflight =
+  (methodsAt: (path: string) => string) =>
+  ({ url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    addHeaders(reply, preflightHeaders(headers, methodsAt(url.split('?', 1)[0] ?? '')));
     return reply.code(204).send();
   };
 

@@ -10,7 +10,7 @@ export { type Endpoint, type EndpointDeps, mcpEndpoint } from './endpoint.ts';
 export { type Envelope, paramText, readEnvelope, requestIdIn } from './envelope.ts';
 export { type Eras, parseByEra } from './era.ts';
 export { EventLogs } from './event-log.ts';
-export type { PublicRoutes } from './guarded-routes.ts';
+export { preflight, type PublicRoutes } from './guarded-routes.ts';
 export { HeldCalls } from './held-calls.ts';
 export { RemoteHeldCalls } from './remote-held-calls.ts';
 export { hostCheck, type HostRules } from './hosts.ts';
