@@ -77,6 +77,9 @@ export interface CallerCatalog {
   readonly listed: AllPages;
 }
 
+/** `method`: absent where the name alone is asked for. */
+export type LookedUp = Pick<Access, 'names' | 'name' | 'caller' | 'origin'> & Partial<Pick<Access, 'method'>>;
+
 /** The current catalog: frozen, and replaced as a whole whenever backends or settings have changed. */
 export interface LiveCatalog {
   /** The catalog that all callers share. */
@@ -97,10 +100,7 @@ export interface LiveCatalog {
    * it belongs to a backend that is withheld or was never reached. The target of a name that policies hide is noted in
    * `record`.
    */
-  readonly lookUp: (
-    access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>,
-    record?: Pick<CallRecord, 'target'>,
-  ) => Target | Promise<Target>;
+  readonly lookUp: (access: LookedUp, record?: Pick<CallRecord, 'target'>) => Target | Promise<Target>;
   /** Why a name is offered to this caller or not, policies aside. */
   readonly trace: (of: {
     readonly caller: Caller;

@@ -6,6 +6,7 @@ import type {
   CallerCatalog,
   CallerView,
   LiveCatalogDeps,
+  LookedUp,
   Needed,
   OfferedBackend,
   LiveCatalogSettings,
@@ -57,14 +58,29 @@ export const lookUpIn = (deps: LookUpDeps) => {
     }
     return unknown(withOverlay(deps.backends(), overlay), deps.settings(), { names, name });
   };
-  return (access: Pick<Access, 'names' | 'name' | 'caller' | 'origin'>, record?: Noted): Target | Promise<Target> => {
-    const { names, name, caller, origin } = access;
-    if (names === 'task') return task(name);
-    const asked: Asked = { names, name, caller, origin };
+  const named = (asked: Asked, record: Noted | undefined): Target | Promise<Target> => {
     const view = viewFor(asked, deps);
     return view instanceof Promise
       ? view.then((seen) => findIn(seen, asked) ?? again(asked, record))
       : (findIn(view, asked) ?? again(asked, record));
+  };
+  /** The steps that follow answers call the tools of the workflow: the caller must still be offered it. */
+  const goesOn = async (
+    found: Target | Promise<Target>,
+    asked: Omit<Asked, 'names'>,
+    record: Noted | undefined,
+  ): Promise<Target> => {
+    const target = await found;
+    if (target.kind !== 'workflow') return target;
+    const offered = await named({ ...asked, names: 'tool', name: target.workflow }, record);
+    if (offered.kind !== 'workflow') throw new VmcpError('unknown_name', 'unknown task');
+    return offered;
+  };
+  return (access: LookedUp, record?: Noted): Target | Promise<Target> => {
+    const { names, name, caller, origin, method } = access;
+    if (names !== 'task') return named({ names, name, caller, origin }, record);
+    const found = task(name);
+    return method === 'tasks/update' ? goesOn(found, { name, caller, origin }, record) : found;
   };
 };
 

@@ -167,6 +167,18 @@ describe('a workflow as a task (2026-07-28)', () => {
     assert.equal(calls(), 1);
   });
 
+  test('goes on with answers of users alone who may call each tool that it uses', async () => {
+    const { replica, begin, get, update, settled, files, calls } = all;
+    const lax = await replica();
+    const id = await begin(lax, 'ask');
+    const strict = await replica(files('permit(principal, action, resource) unless { resource == Tool::"a_two" };'));
+    assert.equal(errorOf(await update(strict, id, { 'ask.1': YES })).code, 403);
+    assert.equal((await get(strict, id))['status'], 'input_required');
+    await update(lax, id, { 'ask.1': YES });
+    assert.deepEqual(requestsOf(await settled(lax, id)), { 'sure.2': 'Sure?' });
+    assert.equal(calls(), 1);
+  });
+
   test('has ended with its time', async () => {
     const { replica, begin, get, update, send, calls, clock } = all;
     const running = await replica();
