@@ -83,6 +83,8 @@ export interface Parts {
   readonly callers: UserBackendSessions;
   readonly heldCalls: HeldCalls;
   readonly endpoint: Endpoint;
+  /** Resolves once nothing goes on of calls that are answered. */
+  readonly tasksIdle: () => Promise<void>;
   readonly publicApp: ReturnType<typeof publicServer>;
   readonly managementApp: ReturnType<typeof managementServer>;
   readonly status: () => StatusReport;
@@ -189,6 +191,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
     backends,
     ...clients,
     endpoint,
+    tasksIdle: async () => features.tasksIdle?.(),
     publicApp: publicServer({ endpoint, routes }, LIMITS, { ...deps, onFailure, onOutsideAnswer, now: clock.now }),
     managementApp: managementOf({ ...parts, ...features, log, phase, status, metrics: telemetry.exposition }, clock),
     status,

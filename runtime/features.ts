@@ -34,6 +34,8 @@ export interface Features {
   readonly signIns?: SignIns | undefined;
   /** The newest executions of composite tools, for who runs the server; absent: there are none. */
   readonly executions?: Workflows['executions'] | undefined;
+  /** Resolves once nothing goes on of calls that are answered. Absent: nothing ever does. */
+  readonly tasksIdle?: (() => Promise<void>) | undefined;
   /** Ends the access of users. Absent: users have none that could be ended. */
   readonly revocation?: UserRevocation | undefined;
   /** For what is no request of a client: an event of its own in the audit log. */
@@ -118,6 +120,7 @@ export const makeFeatures: MakeFeatures = async (deps) => {
     connectStrategy,
     ownTools: { workflow, builtin: optimizerTools(deps) },
     executions: workflow.executions,
+    tasksIdle: workflow.tasksIdle,
     routes: () => [protectedResourceRoutes(metadataAt), ...authServerRoutes(server)],
     signIns: server?.signIns,
     revocation,

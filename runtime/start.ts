@@ -111,7 +111,7 @@ const noneWhereMissing = (error: unknown): undefined => {
 const asGiven = (log: Log): Log => ({ ...log, setLevel: () => {}, setFields: () => {} });
 
 const stopperOf = (
-  { phase, endpoint, sessions, callers, heldCalls, backends, publicApp, managementApp, closeShared }: Parts,
+  { phase, endpoint, tasksIdle, sessions, callers, heldCalls, backends, publicApp, managementApp, closeShared }: Parts,
   clock: Clock,
   times: StopTimes,
 ) =>
@@ -128,6 +128,7 @@ const stopperOf = (
       publicApp.server.closeIdleConnections();
     },
     idle: endpoint.idle,
+    tasksIdle,
     cancelCalls: (reason) => {
       sessions.cancelAllCalls(reason);
       callers.cancelAllCalls(reason);

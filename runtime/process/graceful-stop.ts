@@ -5,7 +5,7 @@ import { VmcpError } from '../errors.ts';
 export interface StopTimes {
   /** Time during which the process is no longer ready but still serves, so that load balancers notice. */
   readonly servingMs: number;
-  /** Time from the beginning of the stop after which running calls are cancelled. */
+  /** Time from the beginning of the stop after which running calls, and tasks, are cancelled. */
   readonly callsMs: number;
   /** Time to end the sessions at the backends. */
   readonly farewellMs: number;
@@ -19,7 +19,10 @@ export interface StopDeps {
   readonly clock: Clock;
   readonly beUnready: () => void;
   readonly refuseNew: () => void;
+  /** Resolves once no request is under way. */
   readonly idle: () => Promise<void>;
+  /** Resolves once nothing goes on of calls that are answered, as tasks do. Absent: nothing ever does. */
+  readonly tasksIdle?: () => Promise<void>;
   readonly cancelCalls: (reason: VmcpError) => void;
   /** Ends streams that calls may have needed until then. */
   readonly endStreams: () => Promise<void>;
@@ -38,7 +41,8 @@ const stopInOrder = async ({ servingMs, callsMs, farewellMs }: StopTimes, deps: 
   deps.beUnready();
   await sleep(deps.clock, servingMs);
   deps.refuseNew();
-  await atMost(deps.clock, callsMs - servingMs, deps.idle());
+  // A call under way may become a task.
+  await atMost(deps.clock, callsMs - servingMs, deps.idle().then(deps.tasksIdle));
   deps.cancelCalls(new VmcpError('backend_unavailable', 'the server is stopping'));
   await atMost(deps.clock, farewellMs, deps.idle().then(deps.endStreams));
   await deps.closeListeners();

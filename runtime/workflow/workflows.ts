@@ -41,6 +41,8 @@ export interface Workflows {
   readonly onChange: (listener: () => void) => void;
   readonly serve: (call: Call, target: WorkflowTarget, deps: ServeDeps) => Promise<Reply>;
   readonly executions: Pick<Executions, 'newestFirst'>;
+  /** Resolves once the workflows that run as tasks have ended, or wait for their users. */
+  readonly tasksIdle: () => Promise<void>;
 }
 
 export const workflows = (deps: WorkflowDeps): Workflows => {
@@ -73,6 +75,7 @@ export const workflows = (deps: WorkflowDeps): Workflows => {
       return served({ call, plan }, { ...parts, ...serving });
     },
     executions,
+    tasksIdle: () => tasks.idle(),
   };
 };
 

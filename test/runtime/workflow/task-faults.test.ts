@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { STOP_TIMES } from '../../../runtime/process/graceful-stop.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import type { Store } from '../../../runtime/store/index.ts';
 import { errorOf, resultOf, resultText } from '../../fixtures/answers.ts';
@@ -156,6 +157,26 @@ describe('a task of a workflow', () => {
     await b.cancelled(there);
     assert.match(textOf(await settled(second, id)), /the server that ran the workflow was cut off/);
   });
+
+  for (const [what, finishes] of [
+    ['has the time of a stop that calls have', true],
+    ['has ended where it needs more', false],
+  ] as const)
+    test(what, async () => {
+      const { replica, beginSlow, end, settled, b, clock } = all;
+      const [first, second] = [await replica(undefined, undefined, { stopTimes: STOP_TIMES }), await replica()];
+      const { id, there } = await beginSlow(first);
+      const stopped = end(first);
+      clock.advance(5_000);
+      await turn();
+      clock.advance(34_999);
+      await turn();
+      assert.equal(b.isCancelled(there), false);
+      if (finishes) there.finish('done');
+      else clock.advance(1);
+      assert.match(textOf(await settled(second, id)), finishes ? /two/ : /the server is stopping/);
+      await stopped;
+    });
 
   test('is none where its process would get no messages', async () => {
     const { replica, send, b, clock, store } = all;
