@@ -75,12 +75,19 @@ describe('a task of a workflow', () => {
 
   test('whose process has lost it has ended: at once there, after its time elsewhere', async () => {
     const { replica, begin, update, get, clock, store } = all;
-    // What is written, though no answer says so.
+    // What is written, though no answer says so, and none can be read then.
+    let isLost = false;
     const replaceField: Store['replaceField'] = async (...how) => {
       await store.replaceField(...how);
+      isLost = true;
       return unavailable();
     };
-    const [first, second] = [await replica(undefined, { ...store, replaceField }), await replica()];
+    const readMap: Store['readMap'] = (...how) => {
+      const isReadable = !isLost;
+      isLost = false;
+      return isReadable ? store.readMap(...how) : unavailable();
+    };
+    const [first, second] = [await replica(undefined, { ...store, replaceField, readMap }), await replica()];
     const [seen, unseen] = [await begin(first, 'ask'), await begin(first, 'ask')];
     for (const id of [seen, unseen]) assert.equal(errorOf(await update(first, id, { 'ask.1': YES })).code, 503);
     await get(first, seen).catch(() => undefined);
@@ -88,6 +95,20 @@ describe('a task of a workflow', () => {
     assert.equal((await get(second, unseen))['status'], 'working');
     clock.advance(22 * MINUTE);
     assert.match(textOf(await get(second, unseen)), /what has become of it could not be kept/);
+  });
+
+  test('goes on although the store did what it was asked and its answer was lost', async () => {
+    const { replica, begin, update, settled, calls, store } = all;
+    const replaceField: Store['replaceField'] = async (...how) => {
+      await store.replaceField(...how);
+      return unavailable();
+    };
+    const running = await replica(undefined, { ...store, replaceField });
+    const id = await begin(running, 'ask');
+    assert.equal(resultOf(await update(running, id, { 'ask.1': YES }))['resultType'], 'complete');
+    await update(running, id, { [Object.keys(requestsOf(await settled(running, id)))[0] ?? '']: YES });
+    assert.equal(textOf(await settled(running, id)), 'two {"of":"accept"}');
+    assert.equal(calls(), 2);
   });
 
   test('is cancelled although it goes on at the same moment', async () => {
