@@ -21,7 +21,6 @@ const LEAVES_NO_TRACE: ReadonlySet<string> = new Set([
   'test/cluster/command.ts',
   'test/cluster/scratch.ts',
   'test/cluster/until.ts',
-  'test/fixtures/redis.ts',
 ]);
 
 /** What belongs to the whole process: its environment and exit code, its globals, and times taken in it. */

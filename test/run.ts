@@ -6,9 +6,9 @@ import { sharedProcessOf } from './one-process.ts';
 
 /**
  * What `npm test` runs: every test file, or, with `--fast`, those that need neither a control plane nor other people's
- * programs. Files that may share a process come first; those of them that use sockets wait much and run beside all
- * others. So do those of the one-node cluster: a machine has few such clusters, and most of their time is waiting for
- * pods; in one line with the others, those whose turn it is not would hold the places.
+ * programs. Files that may share a process come first. Those of the one-node cluster have a line of their own beside
+ * all others: a machine has few such clusters, and most of their time is waiting for pods; in one line with the others,
+ * those whose turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
 const ON_A_NODE = 'test/**/*.node.test.ts';
@@ -64,11 +64,9 @@ if (import.meta.main) {
   } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
   const node = startLine(onANode, placesFor(NODES), false);
   const waiting = startLine(onSockets, ONE_PROCESS, false);
-  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen];
-  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen);
-  for (const line of [waiting, node]) {
-    areGreen.push(await line.isGreen);
-    process.stdout.write(await line.output);
-  }
+  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen, await waiting.isGreen];
+  process.stdout.write(await waiting.output);
+  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
+  process.stdout.write(await node.output);
   process.exitCode = areGreen.every(Boolean) ? 0 : 1;
 }
