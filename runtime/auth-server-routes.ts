@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer, AuthServer, Route } from './auth-server/index.ts';
-import { headOf, preflight, type PublicRoutes } from './edge/index.ts';
+import { headOf, pathOf, preflight, type PublicRoutes } from './edge/index.ts';
 import { LIMITS } from './limits.ts';
 
 /** Serves the authorization server, if there is one, on the public listener. */
@@ -9,7 +9,7 @@ export const authServerRoutes = (server: AuthServer | undefined): readonly Publi
   const routesAt = (path: string): readonly Route[] => server.routes().filter((route) => route.path === path);
   // Before the body is read: what is wrong is not its size.
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const methods = routesAt(pathIn(request)).map(({ method }): string => method);
+    const methods = routesAt(pathOf(request)).map(({ method }): string => method);
     if (methods.length === 0 || [...methods, 'OPTIONS'].includes(request.method)) return undefined;
     // RFC 9110 §15.5.6.
     return reply
@@ -19,7 +19,7 @@ export const authServerRoutes = (server: AuthServer | undefined): readonly Publi
   };
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const [, ...query] = request.url.split('?');
-    const route = routesAt(pathIn(request)).find(({ method }) => method === request.method);
+    const route = routesAt(pathOf(request)).find(({ method }) => method === request.method);
     if (!route) {
       reply.callNotFound();
       return reply;
@@ -58,8 +58,6 @@ export const authServerRoutes = (server: AuthServer | undefined): readonly Publi
     },
   ];
 };
-
-const pathIn = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 
 const send = (reply: FastifyReply, { status, headers, body }: Answer): FastifyReply =>
   reply.code(status).headers(headers).send(body);

@@ -4,7 +4,7 @@ import type { OnOutsideAnswer, RequestHead } from '../call/index.ts';
 import { asVmcpError, type ErrorCode, VmcpError } from '../errors.ts';
 import { discardBody, readBody, tooLarge, writeEarly } from './body.ts';
 import { preflightHeaders } from './cors.ts';
-import { ROUTE_REQUEST, RouteRequest, type RouteRequestDeps, routeRequestOf } from './route-request.ts';
+import { pathOf, ROUTE_REQUEST, RouteRequest, type RouteRequestDeps, routeRequestOf } from './route-request.ts';
 import { cutOffWhenSlow } from './slow-client.ts';
 import { errorResponse } from './error-response.ts';
 
@@ -155,8 +155,8 @@ const REFUSALS_OF_FASTIFY: ReadonlyMap<unknown, readonly [ErrorCode, string]> = 
 /** Answers preflights; `methodsAt` gives the methods that there are at a path, as a header has them. */
 export const preflight =
   (methodsAt: (path: string) => string) =>
-  ({ url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    addHeaders(reply, preflightHeaders(headers, methodsAt(url.split('?', 1)[0] ?? '')));
+  (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    addHeaders(reply, preflightHeaders(request.headers, methodsAt(pathOf(request))));
     return reply.code(204).send();
   };
 

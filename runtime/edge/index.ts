@@ -23,7 +23,7 @@ export { modernEra } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { protectedResourceRoutes } from './protected-resource-routes.ts';
 export { publicServer } from './public-server.ts';
-export { headOf } from './route-request.ts';
+export { headOf, pathOf } from './route-request.ts';
 export { requestKey } from './request-id.ts';
 export { noSuchSession } from './sessions.ts';
 export { Sessions } from './sessions.ts';

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PublicRoutes } from './guarded-routes.ts';
+import { pathOf } from './route-request.ts';
 
 const PATH = '/.well-known/oauth-protected-resource';
 
@@ -9,8 +10,7 @@ const PATH = '/.well-known/oauth-protected-resource';
  */
 export const protectedResourceRoutes = (metadataAt: (path: string) => string | undefined): PublicRoutes => {
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const [path = ''] = request.url.split('?');
-    const metadata = metadataAt(path);
+    const metadata = metadataAt(pathOf(request));
     if (metadata === undefined) {
       reply.callNotFound();
       return reply;

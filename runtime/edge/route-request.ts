@@ -75,3 +75,6 @@ export const routeRequestOf = (request: FastifyRequest): RouteRequest =>
 
 /** The head of a request to one of the `PublicRoutes`, for `authenticate`. Throws for other requests. */
 export const headOf = (request: FastifyRequest): RequestHead => routeRequestOf(request);
+
+/** The path of such a request, without the query. Throws for other requests. */
+export const pathOf = (request: FastifyRequest): string => routeRequestOf(request).path;

@@ -2,7 +2,7 @@ import { type Call, readWorkflowTaskId, type Reply, type WorkflowTarget } from '
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { supportsTasks } from '../mcp/index.ts';
 import type { Log, Meter } from '../observe/index.ts';
-import { type Clock, sleep } from '../process/index.ts';
+import { atMost, type Clock, sleep } from '../process/index.ts';
 import type { Store } from '../store/index.ts';
 import { Asking, refuseQuestion } from './asking.ts';
 import type { Executions } from './executions.ts';
@@ -91,7 +91,7 @@ export class Tasks {
     const asking = new Asking();
     const leg = legOf({ ...of, signal: scope, onAsk: () => asking.ask() }, { ...this.#deps, clock: deps.clock });
     const ended = runLeg(leg, deps).finally(() => scope.end());
-    const first = await endWithin(TASK_AFTER_MS, ended, deps.clock);
+    const first = (await atMost(deps.clock, TASK_AFTER_MS, ended)) ? await ended : undefined;
     if (first?.kind === 'over') return replied(call, first.result);
     const created = first || asking.close() ? await this.#created(leg, first) : undefined;
     if (!created) {
@@ -282,13 +282,3 @@ const busy = (): VmcpError => new VmcpError('busy', 'steps of the task run; try 
 
 const changed = ({ workflow }: TaskRef): VmcpError =>
   new VmcpError('invalid_params', `the task cannot go on here: "${workflow}" has been changed since it began`);
-
-/** Undefined: it has not ended by then. */
-const endWithin = async (ms: number, ended: Promise<LegEnd>, clock: Clock): Promise<LegEnd | undefined> => {
-  const over = new AbortController();
-  try {
-    return await Promise.race([ended, sleep(clock, ms, over.signal).then(() => undefined)]);
-  } finally {
-    over.abort();
-  }
-};

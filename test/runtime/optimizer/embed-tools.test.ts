@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectedService } from '../../../runtime/optimizer/embeddings/embedding-client.ts';
-import { EmbeddingService } from '../../../runtime/optimizer/embeddings/embedding-service.ts';
 import { EmbedTools } from '../../../runtime/optimizer/embeddings/embed-tools.ts';
 import { VectorCache } from '../../../runtime/optimizer/embeddings/vector-cache.ts';
 import { nextTurn } from '../../../runtime/process/index.ts';
 import { startEmbeddingServer } from '../../fixtures/embedding-server.ts';
+import { serviceAt } from '../../fixtures/embedding-service.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 /** Two tools, whose vectors a store is asked for that answers when it is told to. */
@@ -22,22 +22,7 @@ const start = async () => {
   };
   const given: string[] = [];
   const left = ['a', 'b'];
-  const service = new EmbeddingService(
-    { url: server.url, model: undefined },
-    {
-      fetch: async ({ url, method = 'GET', headers = {}, body }) => {
-        const response = await fetch(url, { method, headers: { ...headers }, ...(body && { body: body.toString() }) });
-        return { status: response.status, headers: {}, body: Buffer.from(await response.arrayBuffer()) };
-      },
-      apiKey: async () => undefined,
-      steadyNow: () => 0,
-      clock,
-      random: () => 0,
-      log: { info: () => {}, warn: () => {} },
-      knownProbe: async (_name, probe) => probe,
-      onAsked: () => {},
-    },
-  );
+  const service = serviceAt(server, clock);
   const tools = new EmbedTools({
     service,
     cache: new VectorCache({ store }),

@@ -9,6 +9,7 @@ import {
   PROBE,
   startEmbeddingServer,
 } from '../../fixtures/embedding-server.ts';
+import { plainFetch } from '../../fixtures/embedding-service.ts';
 
 /** A service that was connected, and its server. */
 const start = async (
@@ -20,10 +21,7 @@ const start = async (
   const service = await connectEmbeddings(
     { url: server.url, model: undefined },
     {
-      fetch: async ({ url, method = 'GET', headers = {}, body }) => {
-        const response = await fetch(url, { method, headers: { ...headers }, ...(body && { body: body.toString() }) });
-        return { status: response.status, headers: {}, body: Buffer.from(await response.arrayBuffer()) };
-      },
+      fetch: plainFetch,
       apiKey: async () => undefined,
       steadyNow: () => 0,
     },

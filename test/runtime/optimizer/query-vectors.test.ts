@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { EmbeddingService } from '../../../runtime/optimizer/embeddings/embedding-service.ts';
 import { QueryVectors } from '../../../runtime/optimizer/embeddings/query-vectors.ts';
 import { nextTurn } from '../../../runtime/process/index.ts';
 import { startEmbeddingServer } from '../../fixtures/embedding-server.ts';
+import { serviceAt } from '../../fixtures/embedding-service.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 
 /** Queries of a service that takes `tookMs`, as far as the clock shows. */
@@ -13,22 +13,7 @@ const start = async (t: TestContext, { tookMs = 0, mostMs = 200 } = {}) => {
   const clock = frozenClock();
   let now = 0;
   const steadyNow = (): number => (now += tookMs);
-  const service = new EmbeddingService(
-    { url: server.url, model: undefined },
-    {
-      fetch: async ({ url, method = 'GET', headers = {}, body }) => {
-        const response = await fetch(url, { method, headers: { ...headers }, ...(body && { body: body.toString() }) });
-        return { status: response.status, headers: {}, body: Buffer.from(await response.arrayBuffer()) };
-      },
-      apiKey: async () => undefined,
-      steadyNow,
-      clock,
-      random: () => 0,
-      log: { info: () => {}, warn: () => {} },
-      knownProbe: async (_name, probe) => probe,
-      onAsked: () => {},
-    },
-  );
+  const service = serviceAt(server, clock, steadyNow);
   const queries = new QueryVectors({ service, clock, steadyNow, mostMs: () => mostMs, onConnected: () => {} });
   return { server, queries, service, clock };
 };

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { Agent, request } from 'undici';
-import { until } from '../../../cluster/until.ts';
+import { Agent } from 'undici';
 import { type AuthServerGateway, startAuthServer } from '../../../fixtures/auth-server.ts';
 import { noCertificates } from '../../../fixtures/certificates.ts';
 import { type PlainServer, startPlainServer } from '../../../fixtures/plain-server.ts';
 import { clientAt, codeIn, REDIRECT, type TestClient, textIn } from '../../../fixtures/signing-in.ts';
+import { holdAllFetches } from './held-fetches.ts';
 
 describe('a client that publishes a metadata document', { skip: noCertificates }, () => {
   let gateway: AuthServerGateway;
@@ -96,21 +96,12 @@ describe('a client that publishes a metadata document', { skip: noCertificates }
     const agents = [1, 2, 3, 4, 5].map((n) => new Agent({ localAddress: `127.9.9.${n}` }));
     try {
       const refreshToken = textIn(await client.tokens(), 'refresh_token');
-      for (const each of slow) each.answer(() => undefined);
-      const name = (at: PlainServer, n: number) =>
-        request(clientAt(gateway, { client_id: `${at.origin}/slow-${n}.json` }).authorizationUrl(), {
-          dispatcher: agents[n % agents.length] ?? assert.fail(),
-        });
-      const naming = slow.flatMap((at) => Array.from({ length: 8 }, (_, n) => name(at, n)));
-      await until('all fetches', async () => slow.every(({ requests }) => requests.length > 0) || undefined);
+      const areRefused = await holdAllFetches(gateway, slow, agents);
       gateway.later(61_000);
       assert.equal((await client.refresh(refreshToken)).status, 200);
       const asked = site.requests.filter(({ request: { url } }) => url === new URL(client.id).pathname);
       assert.equal(asked.length, 2);
-      for (const { statusCode, body } of await Promise.all(naming)) {
-        assert.equal(statusCode, 503);
-        await body.dump();
-      }
+      await areRefused();
     } finally {
       await Promise.all([...slow, ...agents].map((each) => each.close()));
     }

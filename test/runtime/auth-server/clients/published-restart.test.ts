@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { Agent, request } from 'undici';
-import { until } from '../../../cluster/until.ts';
+import { Agent } from 'undici';
 import { type AuthServerGateway, startAuthServer } from '../../../fixtures/auth-server.ts';
 import { noCertificates } from '../../../fixtures/certificates.ts';
 import { type PlainServer, startPlainServer } from '../../../fixtures/plain-server.ts';
 import { noRedis, startRedis, type TestRedis } from '../../../fixtures/redis.ts';
 import { clientAt, REDIRECT, textIn } from '../../../fixtures/signing-in.ts';
+import { holdAllFetches } from './held-fetches.ts';
 
 const PASSWORD = 'password-of-a-test';
 
@@ -45,21 +45,12 @@ describe('after a restart, with a store in Redis', { skip: noCertificates || noR
     const refreshToken = textIn(await client.tokens(), 'refresh_token');
 
     await gateway.restart({ authServer });
-    for (const each of slow) each.answer(() => undefined);
-    const name = (at: PlainServer, n: number) =>
-      request(clientAt(gateway, { client_id: `${at.origin}/slow-${n}.json` }).authorizationUrl(), {
-        dispatcher: agents[n % agents.length] ?? assert.fail(),
-      });
-    const naming = slow.flatMap((at) => Array.from({ length: 8 }, (_, n) => name(at, n)));
-    await until('all fetches', async () => slow.every(({ requests }) => requests.length > 0) || undefined);
+    const areRefused = await holdAllFetches(gateway, slow, agents);
     // It competes with all of these, where it is in use by nobody.
     const unknown = clientAt(gateway, { client_id: `${site.origin}/another.json` });
     assert.equal((await gateway.browser().open(unknown.authorizationUrl())).status, 503);
     assert.equal((await client.refresh(refreshToken)).status, 200);
     assert.ok((await client.signIn()).searchParams.has('code'));
-    for (const { statusCode, body } of await Promise.all(naming)) {
-      assert.equal(statusCode, 503);
-      await body.dump();
-    }
+    await areRefused();
   });
 });

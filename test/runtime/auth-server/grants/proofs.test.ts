@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { type CryptoKey, generateKeyPair, SignJWT } from 'jose';
 import { recordProof } from '../../../../runtime/auth-server/grants/proofs.ts';
 import { memoryStore } from '../../../../runtime/store/memory-store.ts';
@@ -139,7 +139,8 @@ onTwoReplicas('an assertion of a client', (replicas) => {
   });
 });
 
-test('a place is free again when its assertion has expired, and the refresh token is still good', async (context) => {
+/** A replica with a clock that stands still. */
+const startAlone = async (context: TestContext) => {
   const clock = frozenClock(Date.now());
   const store = memoryStore({ clock });
   const { url, stop } = await startReplica({ store, clock });
@@ -147,6 +148,11 @@ test('a place is free again when its assertion has expired, and the refresh toke
     await stop();
     await store.close();
   });
+  return { url, clock };
+};
+
+test('a place is free again when its assertion has expired, and the refresh token is still good', async (context) => {
+  const { url, clock } = await startAlone(context);
   const token = await tokenFor(url, 'oleg');
   await useUp(url, token, MORE);
   clock.advance(299_000);
@@ -159,13 +165,7 @@ test('a place is free again when its assertion has expired, and the refresh toke
 });
 
 test('an assertion counts once for a replica whose clock is behind, too, and accepts it longer', async (context) => {
-  const clock = frozenClock(Date.now());
-  const store = memoryStore({ clock });
-  const { url, stop } = await startReplica({ store, clock });
-  context.after(async () => {
-    await stop();
-    await store.close();
-  });
+  const { url, clock } = await startAlone(context);
   const token = await tokenFor(url, 'orla');
   const used = await proof({ seconds: 60 });
   assert.deepEqual(verdict(await refresh(url, token, { ...used, ...FRUITLESS })), [400, 'invalid_scope']);
@@ -193,13 +193,7 @@ test('so many assertions of all clients are recorded for one user, and none of t
 });
 
 test('an assertion by which a token was revoked is used up', async (context) => {
-  const clock = frozenClock(Date.now());
-  const store = memoryStore({ clock });
-  const { url, stop } = await startReplica({ store, clock });
-  context.after(async () => {
-    await stop();
-    await store.close();
-  });
+  const { url } = await startAlone(context);
   const [first, second] = [await tokenFor(url, 'olaf'), await tokenFor(url, 'olaf')];
   const { client, ...form } = await proof();
   assert.equal((await revoke(url, first, client, form)).status, 200);
