@@ -8,8 +8,8 @@ import { type Finished, type Login, LoginGone, loginIn, type Logins } from './lo
 import type { ForAccount, ForClient } from './login/purpose.ts';
 import type { LoginPages } from './login/login-pages.ts';
 import { ENDPOINTS } from './paths.ts';
-import { interactionIn, type OAuth } from './provider/oauth.ts';
-import type { RequestSource } from './record/steps.ts';
+import { errorIn, interactionIn, type OAuth } from './provider/oauth.ts';
+import type { RequestSource, Step } from './record/steps.ts';
 import { redirect } from './redirect.ts';
 import type { AuthServerSettings } from './settings.ts';
 import { type Upstream, UpstreamError } from './upstreams/index.ts';
@@ -39,9 +39,9 @@ export const loginFlow = (deps: FlowDeps): Flow => {
   };
 };
 
-type Step = (request: BrowserRequest) => Promise<Answer>;
+type Answering = (request: BrowserRequest) => Promise<Answer>;
 
-export type Flow = Readonly<Record<'authorize' | 'callback' | 'login' | 'consent' | 'decide', Step>>;
+export type Flow = Readonly<Record<'authorize' | 'callback' | 'login' | 'consent' | 'decide', Answering>>;
 
 /** What a browser sends. */
 export interface BrowserRequest extends RequestSource {
@@ -90,13 +90,21 @@ const authorize = async (deps: FlowDeps, request: BrowserRequest): Promise<Answe
   const answer = await exchange({ method: 'GET', path: `${ENDPOINTS.authorize}?${query.toString()}`, address });
   const interaction = interactionIn(answer);
   const [clientId, scope] = ['client_id', 'scope'].map((name) => query.get(name) ?? undefined);
-  const outcome = interaction === undefined ? 'failure' : 'success';
-  await deps.record({ type: 'oauth_authorize', outcome, source: request, clientId, scope });
+  const came = interaction === undefined ? refusalIn(answer) : ({ outcome: 'success' } as const);
+  await deps.record({ type: 'oauth_authorize', ...came, source: request, clientId, scope });
   if (interaction === undefined) return pages.ofClient(answer, request);
   const { secret, setCookie } = browsers.known(request.cookie);
   const login = await logins.open({ kind: 'client', interaction, asked }, secret);
   const first = await next(deps, await alreadyKnown(deps, login, request));
   return setCookie === undefined ? first : { ...first, headers: { ...first.headers, 'set-cookie': setCookie } };
+};
+
+/** RFC 6749 §4.1.2.1: these two are no fault of the request. */
+const OF_OURS: readonly (string | undefined)[] = ['server_error', 'temporarily_unavailable'];
+
+const refusalIn = (answer: Answer): Pick<Step, 'outcome' | 'error'> => {
+  const error = errorIn(answer);
+  return { outcome: OF_OURS.includes(error) ? 'error' : 'failure', error };
 };
 
 /**

@@ -6,7 +6,7 @@ import { providerNameSchema } from './scalars.ts';
 export const authServerExtensionSchema = z
   .strictObject({
     refreshReuseWindow: durationOr('15s', { max: '60s' }).describe(
-      'Time in which a refresh token that was replaced gets the same successor again, for clients that refresh at the same time or lose an answer; its use after that ends all tokens that came of the same login. 0s: at once.',
+      'Time in which a refresh token that was replaced gets the same successor again, for clients that refresh at the same time or lose an answer; its use after that ends all refresh tokens that came of the same login. 0s: at once.',
     ),
     upstreams: z
       .record(

@@ -24,7 +24,7 @@ export interface PageRequest {
 }
 
 export interface LoginPagesDeps {
-  readonly settings: Pick<AuthServerSettings, 'name' | 'browserBase'>;
+  readonly settings: Pick<AuthServerSettings, 'name' | 'browserBase' | 'upstreams'>;
   readonly findClient: FindClient;
   readonly csrf: CsrfTokens;
   readonly browsers: Browsers;
@@ -71,6 +71,11 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
       detail: error.error_description,
       retryAfterSeconds: error.retryAfterSeconds,
     });
+  /** In the order of the configuration: a store has none. */
+  const inOrder = <T extends { readonly provider: string }>(accounts: readonly T[]): readonly T[] => {
+    const place = new Map(settings.upstreams.map(({ name }, at) => [name, at]));
+    return accounts.toSorted((a, b) => (place.get(a.provider) ?? Infinity) - (place.get(b.provider) ?? Infinity));
+  };
   return {
     ofClient,
     failure,
@@ -81,12 +86,14 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
         server: settings.name,
         client: describeClient(client, redirectUri),
         scopes,
-        accounts: [...login.finished].map(([provider, finished]) => {
-          // As they are kept: meanwhile this browser may have signed in there once more, in another login.
-          const { name, email } = question.accounts.find((each) => each.provider === provider)?.identity ?? finished;
-          return { provider, name, email };
-        }),
-        recipients: question.accounts.flatMap(({ provider, recipients, notAgreed }) =>
+        accounts: inOrder([...login.finished].map(([provider, who]) => ({ provider, who }))).map(
+          ({ provider, who }) => {
+            // As they are kept: meanwhile this browser may have signed in there once more, in another login.
+            const { name, email } = question.accounts.find((each) => each.provider === provider)?.identity ?? who;
+            return { provider, name, email };
+          },
+        ),
+        recipients: inOrder(question.accounts).flatMap(({ provider, recipients, notAgreed }) =>
           [...recipients].map(([backend, origins]) => ({ provider, backend, origins, isNew: notAgreed.has(backend) })),
         ),
         action: `${path}${ENDPOINTS.consent}?login=${login.id}`,

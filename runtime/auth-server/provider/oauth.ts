@@ -32,6 +32,15 @@ interface FromBrowser {
 export const interactionIn = ({ headers: { location = '' } }: Answer): string | undefined =>
   location.startsWith(INTERACTION_PATH) ? location.slice(INTERACTION_PATH.length) : undefined;
 
+/** OAuth's word for why an answer of the authorization endpoint is a refusal; undefined: it is none. */
+export const errorIn = ({ headers: { location }, body }: Answer): string | undefined => {
+  if (location === undefined) return textOrNone((JSON.parse(body) as Readonly<Record<string, unknown>>)['error']);
+  const { searchParams, hash } = URL.parse(location) ?? {};
+  return searchParams?.get('error') ?? new URLSearchParams(hash?.slice(1)).get('error') ?? undefined;
+};
+
+const textOrNone = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
 export const oauthOf = (provider: Provider, { resource }: Pick<AuthServerSettings, 'resource'>): OAuth => {
   const exchange = oauthExchange(provider);
   const resume = (interaction: string, address: string | undefined): Promise<Answer> =>
@@ -77,7 +86,4 @@ const requestIn = (params: Readonly<Record<string, unknown>>): WaitingRequest =>
     .filter((scope) => scope !== ''),
 });
 
-const textIn = (params: Readonly<Record<string, unknown>>, name: string): string => {
-  const value = params[name];
-  return typeof value === 'string' ? value : '';
-};
+const textIn = (params: Readonly<Record<string, unknown>>, name: string): string => textOrNone(params[name]) ?? '';

@@ -15,9 +15,24 @@ import { type Claims, refused, type Upstream, UpstreamError, type UpstreamTokens
 /** One provider of the configuration. Sends nothing before it is used. */
 export const makeUpstream = (config: UpstreamProviderConfig, deps: UpstreamDeps): Upstream => {
   const { name, oidcConfig, oauth2Config } = config;
-  if (oidcConfig) return upstreamOf(openIdProvider(name, oidcConfig, deps), deps);
-  if (oauth2Config) return upstreamOf(oauth2Provider(name, oauth2Config, deps), deps);
+  if (oidcConfig) return naming(upstreamOf(openIdProvider(name, oidcConfig, deps), deps));
+  if (oauth2Config) return naming(upstreamOf(oauth2Provider(name, oauth2Config, deps), deps));
   throw new Error(`the provider ${name} has neither oidcConfig nor oauth2Config, which its schema prevents`);
+};
+
+/** Every error says which provider it is about: of several, logs would not tell. */
+const naming = (upstream: Upstream): Upstream => {
+  const named = (error: unknown): never => {
+    if (error instanceof UpstreamError) error.provider = upstream.name;
+    throw error;
+  };
+  return {
+    ...upstream,
+    authorizationUrl: (request) => upstream.authorizationUrl(request).catch(named),
+    redeem: (answer, request) => upstream.redeem(answer, request).catch(named),
+    refresh: (refreshToken, previous) => upstream.refresh(refreshToken, previous).catch(named),
+    claimsOf: (tokens) => upstream.claimsOf(tokens).catch(named),
+  };
 };
 
 const upstreamOf = (provider: Provider, deps: UpstreamDeps): Upstream => {

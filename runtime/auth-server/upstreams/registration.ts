@@ -37,6 +37,7 @@ export const register = async (
     {
       client_name: 'vmcp',
       redirect_uris: [redirectUri],
+      application_type: applicationTypeFor(redirectUri),
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: method,
@@ -48,6 +49,13 @@ export const register = async (
   );
   return clientIn(await registeredIn(response), method);
 };
+
+/**
+ * OpenID Connect Dynamic Client Registration §2: without it a client is `web`, which may have no redirect URI on
+ * loopback over HTTP, such as that of a server on a laptop.
+ */
+const applicationTypeFor = (redirectUri: string): 'web' | 'native' =>
+  redirectUri.startsWith('https://') ? 'web' : 'native';
 
 const WHAT = 'the registration endpoint';
 

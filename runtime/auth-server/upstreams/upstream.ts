@@ -69,6 +69,8 @@ export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly kind: 'refused' | 'unavailable';
   readonly code: string;
+  /** Name of the provider; set by what `makeUpstream` makes. */
+  provider: string | undefined;
 
   constructor(kind: 'refused' | 'unavailable', code: string, message: string) {
     super(message);

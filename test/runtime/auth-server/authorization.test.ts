@@ -224,7 +224,7 @@ suite('authorization requests', { skip: noCertificates }, () => {
     assert.equal((await enter(idToken)).status, 401);
   });
 
-  test('end where a code is used twice: the tokens of the first use are good no more', async () => {
+  test('end where a code is used twice: the refresh token of the first use is good no more', async () => {
     const client = await registerClient(gateway);
     const code = codeIn(await client.signIn());
     const first = await client.redeem(code);

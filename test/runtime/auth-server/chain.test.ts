@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { type AuthServerGateway, type AuthServerOptions, startAuthServer } from '../../fixtures/auth-server.ts';
 import { noCertificates } from '../../fixtures/certificates.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
+import type { Store } from '../../../runtime/store/index.ts';
 import { codeIn, REDIRECT, registerClient, textIn } from '../../fixtures/signing-in.ts';
 import { covers } from '../../requirements.ts';
 
@@ -83,6 +84,21 @@ suite('several identity providers', { skip: noCertificates }, () => {
     const page = await browser.open(atSecond.url);
     const { url } = await browser.press(page, 'approve', { stopAt: ({ href }) => href.startsWith(REDIRECT) });
     assert.equal((await client.redeem(codeIn(url))).status, 200);
+  });
+
+  test('are shown in the order of the configuration, whatever order the store has', async () => {
+    const storeSeen = (store: Store): Store => ({
+      ...store,
+      readMap: async (...asked) => {
+        const fields = await store.readMap(...asked);
+        return fields && Object.assign(new Map([...fields].toReversed()), { readAtMs: fields.readAtMs });
+      },
+    });
+    const names = ['corp', 'code', 'wiki'];
+    const gateway = await started({ providers: names, storeSeen });
+    const page = await gateway.browser().open((await registerClient(gateway)).authorizationUrl());
+    const shown = [...page.text.matchAll(/<li><bdi>(\w+)<\/bdi> — <bdi>Alice/g)].map(([, name]) => name);
+    assert.deepEqual(shown, names);
   });
 
   covers('authserver.redirects-to-oauth2');
@@ -173,6 +189,8 @@ suite('a login', { skip: noCertificates }, () => {
     const page = await browser.open(client.authorizationUrl());
     assert.equal(page.status, 503);
     assert.match(page.text, /identity provider does not answer/);
+    const failed = gateway.lines.find(({ message }) => message === 'a sign-in has failed');
+    assert.equal((failed?.fields['err'] as { provider?: string } | undefined)?.provider, 'corp', 'the log names it');
     provider?.instead.clear();
     const id = (page.url.searchParams.get('state') ?? '').split('.')[0] ?? '';
     assert.ok(isConsent((await browser.open(`${gateway.issuer}/oauth/login?login=${id}`)).url));

@@ -96,10 +96,14 @@ describe('the audit log of the authorization server', { skip: noCertificates }, 
       stopAt: ({ href }) => href.startsWith(REDIRECT),
     });
     assert.equal(redirected.url.searchParams.get('error'), 'invalid_scope');
+    for (const parameters of [{ response_type: 'token' }, { redirect_uri: 'https://elsewhere.example/' }])
+      await fetch(client.authorizationUrl(parameters), { redirect: 'manual' });
     await client.signIn({ decision: 'deny' });
     await client.redeem('no-such-code');
-    assert.deepEqual(shortly(await steps(from, 5)), [
-      'oauth_authorize failure',
+    assert.deepEqual(shortly(await steps(from, 7)), [
+      'oauth_authorize failure invalid_scope',
+      'oauth_authorize failure unsupported_response_type',
+      'oauth_authorize failure invalid_redirect_uri',
       'oauth_authorize success',
       'oauth_upstream_login success corp',
       'oauth_consent denied',

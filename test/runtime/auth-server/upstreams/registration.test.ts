@@ -120,10 +120,18 @@ test('what is registered: redirect URI, grants, and the name of the software', {
   assert.deepEqual(registeredAs(), {
     client_name: 'vmcp',
     redirect_uris: [CALLBACK],
+    application_type: 'web',
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'client_secret_basic',
   });
+});
+
+test('a server that is reached over plain HTTP, as on a laptop, registers a native client', { skip }, async () => {
+  serve();
+  const redirectUri = 'http://127.0.0.1:4483/mcp/oauth/callback';
+  await signIn(upstream({ ...discovered(), redirectUri }));
+  assert.equal(registeredAs()['application_type'], 'native');
 });
 
 test('endpoints that are written win over discovered ones', { skip }, async () => {
