@@ -55,7 +55,7 @@ export interface LoginPages {
 }
 
 export const loginPages = (deps: LoginPagesDeps): LoginPages => {
-  const { settings, findClient, csrf, browsers, onFailure } = deps;
+  const { csrf, browsers, onFailure } = deps;
   const failure = (kind: FailureKind, { correlationId }: PageRequest, more: Partial<ErrorData> = {}): Answer =>
     errorPage({ kind, correlationId: correlationId(), ...more });
   const ofClient = (answer: Answer, request: PageRequest): Answer => {
@@ -71,35 +71,10 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
       detail: error.error_description,
       retryAfterSeconds: error.retryAfterSeconds,
     });
-  /** In the order of the configuration: a store has none. */
-  const inOrder = <T extends { readonly provider: string }>(accounts: readonly T[]): readonly T[] => {
-    const place = new Map(settings.upstreams.map(({ name }, at) => [name, at]));
-    return accounts.toSorted((a, b) => (place.get(a.provider) ?? Infinity) - (place.get(b.provider) ?? Infinity));
-  };
   return {
     ofClient,
     failure,
-    consent: async ({ login, waiting: { clientId, redirectUri, scopes }, question, request: { cookie, address } }) => {
-      const client = (await findClient(clientId, address)) ?? { client_id: clientId };
-      const path = new URL(settings.browserBase).pathname.replace(/\/$/, '');
-      return consentPage({
-        server: settings.name,
-        client: describeClient(client, redirectUri),
-        scopes,
-        accounts: inOrder([...login.finished].map(([provider, who]) => ({ provider, who }))).map(
-          ({ provider, who }) => {
-            // As they are kept: meanwhile this browser may have signed in there once more, in another login.
-            const { name, email } = question.accounts.find((each) => each.provider === provider)?.identity ?? who;
-            return { provider, name, email };
-          },
-        ),
-        recipients: inOrder(question.accounts).flatMap(({ provider, recipients, notAgreed }) =>
-          [...recipients].map(([backend, origins]) => ({ provider, backend, origins, isNew: notAgreed.has(backend) })),
-        ),
-        action: `${path}${ENDPOINTS.consent}?login=${login.id}`,
-        csrfToken: await csrf.issue(browsers.secretIn(cookie) ?? '', formOf(login, question.digest)),
-      });
-    },
+    consent: consentOf(deps),
     isOurForm: (login, digest, { form, cookie }) =>
       csrf.isValid(form.get('csrf') ?? undefined, browsers.secretIn(cookie) ?? '', formOf(login, digest)),
     departure: (answer, request) => {
@@ -122,6 +97,35 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
     },
   };
 };
+
+const consentOf = ({ settings, findClient, csrf, browsers }: LoginPagesDeps): LoginPages['consent'] => {
+  const inOrder = orderOf(settings.upstreams.map(({ name }) => name));
+  return async ({ login, waiting: { clientId, redirectUri, scopes }, question, request: { cookie, address } }) => {
+    const client = (await findClient(clientId, address)) ?? { client_id: clientId };
+    const path = new URL(settings.browserBase).pathname.replace(/\/$/, '');
+    return consentPage({
+      server: settings.name,
+      client: describeClient(client, redirectUri),
+      scopes,
+      accounts: inOrder([...login.finished].map(([provider, who]) => ({ provider, who }))).map(({ provider, who }) => {
+        // As they are kept: meanwhile this browser may have signed in there once more, in another login.
+        const { name, email } = question.accounts.find((each) => each.provider === provider)?.identity ?? who;
+        return { provider, name, email };
+      }),
+      recipients: inOrder(question.accounts).flatMap(({ provider, recipients, notAgreed }) =>
+        [...recipients].map(([backend, origins]) => ({ provider, backend, origins, isNew: notAgreed.has(backend) })),
+      ),
+      action: `${path}${ENDPOINTS.consent}?login=${login.id}`,
+      csrfToken: await csrf.issue(browsers.secretIn(cookie) ?? '', formOf(login, question.digest)),
+    });
+  };
+};
+
+/** Sorts accounts in the order of the configuration: a store has none. */
+const orderOf =
+  (providers: readonly string[]) =>
+  <T extends { readonly provider: string }>(accounts: readonly T[]): readonly T[] =>
+    accounts.toSorted((a, b) => providers.indexOf(a.provider) - providers.indexOf(b.provider));
 
 const secondsIn = (header: string | undefined): number | undefined =>
   header === undefined ? undefined : Number(header);
