@@ -10,6 +10,7 @@ import { Share, type ByteBudget, type Clock, runInBatch } from '../../process/in
 import { VmcpError } from '../../errors.ts';
 import type { BackendRequest, BackendResponse, Fetch } from '../../outgoing/index.ts';
 import { backendConnector, type CaBundle } from './ca-bundle.ts';
+import { withConnectRetries } from './connect-retries.ts';
 import { EventReader, ResponseTooLargeError } from './event-reader.ts';
 
 /** The HTTP connections to one backend. */
@@ -51,7 +52,7 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
   const how = { lookup: guardedLookup, timeout: limits.connectTimeoutMs, allowH2: false };
   const bundle = origin.startsWith('https:') ? deps.caBundle : undefined;
-  const connect = bundle ? backendConnector(how, bundle) : buildConnector(how);
+  const connect = withConnectRetries(bundle ? backendConnector(how, bundle) : buildConnector(how));
   const poolOf = (connections: number): Pool =>
     new Pool(origin, {
       connections,
