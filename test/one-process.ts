@@ -3,8 +3,8 @@ import { dirname, join, normalize } from 'node:path';
 
 /**
  * Which test files may run in one process. A process of its own costs a file half a second of processor time, most of
- * it for modules that the next file loads again. Files that start programs or threads, that look at the process, or
- * that have hooks of their own, have one of their own.
+ * it for modules that the next file loads again. Files that start programs or threads, or that look at the process,
+ * have one of their own.
  */
 
 /** Files that compute only share a process, and those that use sockets, timers and folders, and wait, another. */
@@ -26,9 +26,6 @@ const LEAVES_NO_TRACE: ReadonlySet<string> = new Set([
 /** What belongs to the whole process: its environment and exit code, its globals, and times taken in it. */
 const OF_THE_PROCESS =
   /\b(process\.(env|exit|on|once|off|emit|kill|chdir|std|memory|cpu|resource|report)|globalThis\b|performance\.)/;
-
-/** In one process a hook at the top of a file belongs to all files. */
-const HOOK_OF_THE_FILE = /^(before|after|beforeEach|afterEach)\(/m;
 
 interface Module {
   readonly path: string;
@@ -71,7 +68,6 @@ const isTestCode = (path: string): boolean => path.startsWith('test/');
 
 /** Of a test file by its path from the root of the repository, which is the working folder. */
 export const sharedProcessOf = (file: string): SharedProcess | undefined => {
-  if (HOOK_OF_THE_FILE.test(moduleOf(file).text)) return undefined;
   const all = reached(file, isTestCode);
   const testCode = all.filter(({ path }) => !LEAVES_NO_TRACE.has(path));
   if (testCode.some(({ text }) => OF_THE_PROCESS.test(text))) return undefined;

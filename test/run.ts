@@ -19,12 +19,8 @@ const NOT_FAST = [ON_A_NODE, ON_A_CONTROL_PLANE, 'test/{conformance,peers}/**'];
 const TEST_TIMEOUT_MS = 600_000;
 const SHARED_TEST_TIMEOUT_MS = 240_000;
 
-const ONE_PROCESS = [
-  '--test-isolation=none',
-  '--test-force-exit',
-  `--test-timeout=${SHARED_TEST_TIMEOUT_MS}`,
-  `--import=${new URL('left-open.ts', import.meta.url).href}`,
-];
+const ONE_PROCESS = ['--test-isolation=none', '--test-force-exit', `--test-timeout=${SHARED_TEST_TIMEOUT_MS}`];
+const SHARED_PROCESS = 'test/shared-process.ts';
 const placesFor = (count: number): readonly string[] => [
   `--test-concurrency=${count}`,
   `--test-timeout=${TEST_TIMEOUT_MS}`,
@@ -43,9 +39,11 @@ const running = new AbortController();
 const startLine = (files: readonly string[], options: readonly string[], isShown = true): Line => {
   // Without a file the test runner would look for all.
   if (files.length === 0) return { isGreen: Promise.resolve(true), output: Promise.resolve('') };
-  const args = ['--test', '--test-reporter=spec', ...options, ...files];
+  const isShared = options === ONE_PROCESS;
+  const args = ['--test', '--test-reporter=spec', ...options, ...(isShared ? [SHARED_PROCESS] : files)];
   const stdio = ['ignore', isShown ? 'inherit' : 'pipe', 'inherit'] as const;
-  const child = spawn(process.execPath, args, { stdio: [...stdio], signal: running.signal });
+  const env = { ...process.env, ...(isShared && { TEST_FILES: files.join(' ') }) };
+  const child = spawn(process.execPath, args, { stdio: [...stdio], env, signal: running.signal });
   const isGreen = new Promise<boolean>((resolve) => {
     child.once('error', () => resolve(false)).once('exit', (code) => resolve(code === 0));
   });

@@ -1,10 +1,14 @@
-import { after, beforeEach } from 'node:test';
+import { after, before, describe } from 'node:test';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * For `node --test --test-isolation=none`, with `--import`: finds files that leave a timer, a socket or a watch open.
- * In a process of its own such a file does not end; among others it would go unnoticed.
+ * Runs several test files in one process, one after the other: `node --test --test-isolation=none` with this file, and
+ * theirs in `TEST_FILES` (paths from the root of the repository, by spaces). Each is a suite of its own, so that hooks
+ * at its top are of its tests alone. The run fails, and names the files, where one leaves a timer, a socket or a watch
+ * open: in a process of its own such a file does not end; among others it would go unnoticed.
  */
+const files = (process.env['TEST_FILES'] ?? '').split(' ').filter(Boolean);
 
 /** What keeps the process alive. */
 const active = (): readonly string[] => process.getActiveResourcesInfo();
@@ -14,20 +18,25 @@ let soFar = 0;
 let current: string | undefined;
 const suspects: string[] = [];
 
-const look = (): void => {
+/** Between two files: whether there is more than before the one that has ended. */
+const look = (next?: string): void => {
   const now = active();
   atFirst ??= now;
   if (current !== undefined && now.length > soFar) suspects.push(`${current} (${now.join(', ')})`);
   soFar = now.length;
+  current = next;
 };
 
-// Hooks of the root: of the tests of every file.
-beforeEach((context) => {
-  const file = 'filePath' in context ? context.filePath : undefined;
-  if (file === current) return;
-  look();
-  current = file;
-});
+const suiteOf = (file: string): Promise<void> =>
+  new Promise((resolve) => {
+    void describe(file, async () => {
+      before(() => look(file));
+      await import(join(import.meta.dirname, '..', file)).finally(resolve);
+    });
+  });
+
+// Of two that are loaded at once, one could get the tests of the other.
+for (const file of files) await suiteOf(file);
 
 /** What is closing, as sockets that were kept for another request, is gone by then. */
 const GRACE_MS = 10_000;
