@@ -5,12 +5,13 @@ import { expander } from './expansion.ts';
 import type { Execution, Executions } from './executions.ts';
 import type { WorkflowPlan } from './plan.ts';
 import { progressOf } from './progress.ts';
-import { askerOf, type StepAnswers } from './questions.ts';
+import { askerOf, attemptsLeft, refusedSoFar, type StepAnswers } from './questions.ts';
 import { resultText } from './replies.ts';
 import { Results } from './results.ts';
 import { type Questions, runWorkflow } from './run.ts';
 import type { WaitingRun } from './states.ts';
 import { stepCalls } from './step-calls.ts';
+import { ownMember } from './values.ts';
 
 /** A piece of an execution: from a request of the client until the workflow is over, or waits for its user. */
 export interface Leg {
@@ -96,6 +97,7 @@ const ran = async (leg: Leg, deps: LegDeps): Promise<LegEnd> => {
         clock,
         expand,
         callTool: calls.callTool,
+        attemptsLeft: (step) => attemptsLeft(step, resumed),
         aroundStep: ({ id, type }, next) => aroundStep(call, { workflow: plan.name, id, type }, next),
         ask: askerOf(call, { resumed, answers }, clock),
         onStepBegun: (step) => execution.stepBegun(step),
@@ -119,7 +121,7 @@ const resultsOf = (plan: WorkflowPlan, params: Leg['params'], resumed: WaitingRu
 };
 
 const waitingRun = (
-  { plan, resumed, execution, startedAt, endsAt }: Leg,
+  { plan, resumed, answers, execution, startedAt, endsAt }: Leg,
   questions: Questions,
   { results, now }: { readonly results: Results; readonly now: number },
 ): WaitingRun => ({
@@ -127,6 +129,7 @@ const waitingRun = (
   executionId: execution.id,
   startedAt,
   endsAt,
-  asked: Object.fromEntries([...questions.keys()].map((id) => [id, resumed?.asked[id] ?? now])),
+  asked: Object.fromEntries([...questions.keys()].map((id) => [id, ownMember(resumed?.asked, id) ?? now])),
+  refused: refusedSoFar([...questions.keys()], { resumed, answers }),
   results: results.entries(),
 });

@@ -3,11 +3,12 @@ import { VmcpError } from '../errors.ts';
 import { isObject, memberAt } from '../json/index.ts';
 import { canAnswer } from '../mcp/index.ts';
 import type { Clock } from '../process/index.ts';
-import { timedOut } from './attempt.ts';
+import { type Attempts, timedOut } from './attempt.ts';
 import type { PlannedStep } from './plan.ts';
 import type { RunDeps } from './run.ts';
 import type { ElicitationParams } from './step.ts';
 import type { WaitingRun } from './states.ts';
+import { ownMember } from './values.ts';
 
 const METHOD = 'elicitation/create';
 
@@ -16,11 +17,7 @@ const METHOD = 'elicitation/create';
  * the answer to its request, once nothing else of the workflow can go on; it answers with another request, for which
  * nothing is held here; so it does through `call_tool`, which passes both on.
  */
-export const askerOf = (
-  call: Call,
-  { resumed, answers }: { readonly resumed: WaitingRun | undefined; readonly answers: StepAnswers },
-  clock: Pick<Clock, 'now'>,
-): RunDeps['ask'] => {
+export const askerOf = (call: Call, { resumed, answers }: Answers, clock: Pick<Clock, 'now'>): RunDeps['ask'] => {
   const isAskedLater = asksLater(call);
   const given = new Map(isAskedLater ? answers : []);
   return async (step, question, signal) => {
@@ -34,6 +31,29 @@ export const askerOf = (
     return answer;
   };
 };
+
+interface Answers {
+  readonly resumed: WaitingRun | undefined;
+  readonly answers: StepAnswers;
+}
+
+/** Each answer that a client of 2026-07-28 has given and that was refused was one attempt of its step. */
+export const attemptsLeft = ({ id, attempts }: PlannedStep, resumed: WaitingRun | undefined): Attempts => {
+  const refused = ownMember(resumed?.refused, id) ?? 0;
+  return refused === 0 ? attempts : { ...attempts, retryCount: Math.max(0, attempts.retryCount - refused) };
+};
+
+/** As `WaitingRun.refused`, of these steps, which wait: an answer that one of them has had was refused. */
+export const refusedSoFar = (
+  steps: readonly string[],
+  { resumed, answers }: Answers,
+): NonNullable<WaitingRun['refused']> =>
+  Object.fromEntries(
+    steps.flatMap((id) => {
+      const refused = (ownMember(resumed?.refused, id) ?? 0) + (answers.has(id) ? 1 : 0);
+      return refused === 0 ? [] : [[id, refused]];
+    }),
+  );
 
 /** Whether the client is asked with an answer of ours. */
 export const asksLater = ({ client, origin }: Call): boolean => client.era === 'modern' && origin !== 'workflow';
@@ -74,7 +94,7 @@ const demandInTime = (
   resumed: WaitingRun | undefined,
   { now }: Pick<Clock, 'now'>,
 ): void => {
-  const askedAt = resumed?.asked[id];
+  const askedAt = ownMember(resumed?.asked, id);
   if (askedAt !== undefined && timeoutMs !== undefined && now() >= askedAt + timeoutMs) throw timedOut(timeoutMs);
 };
 

@@ -1,12 +1,12 @@
 import type { Call, ClientAnswer, StepState } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import type { CancelSignal, Cancellation, Clock } from '../process/index.ts';
-import { attempted, timedOut } from './attempt.ts';
+import { type CancelSignal, Cancellation, type Clock } from '../process/index.ts';
+import { attempted, type Attempts, timedOut } from './attempt.ts';
 import { type Expand, isTrue } from './expansion.ts';
 import { asStepFailure, type StepFailure, workflowError } from './failure.ts';
 import type { PlannedStep, WorkflowPlan } from './plan.ts';
 import type { Results, StepResult } from './results.ts';
-import { within } from './scope.ts';
+import { cancellable, within } from './scope.ts';
 import type { StepCalls } from './step-calls.ts';
 import type { ElicitationParams, StepContext, StepOutcome } from './step.ts';
 
@@ -14,6 +14,8 @@ export interface RunDeps {
   readonly clock: Clock;
   readonly expand: Expand;
   readonly callTool: StepCalls['callTool'];
+  /** What is left of the attempts of a step. */
+  readonly attemptsLeft: (step: PlannedStep) => Attempts;
   /** Wraps each step that runs. */
   readonly aroundStep: (step: PlannedStep, next: (call: Call) => Promise<Performed>) => Promise<Performed>;
   /** Undefined: the client will be asked once nothing else can go on. */
@@ -64,6 +66,8 @@ class Run {
   readonly #begun = new Set<string>();
   readonly #questions = new Map<string, ElicitationParams>();
   readonly #over = Promise.withResolvers<Questions>();
+  /** Aborted once the remaining steps are skipped: their questions are withdrawn. */
+  readonly #asking = new Cancellation();
   /** The remaining steps are skipped. */
   #isEnding = false;
 
@@ -92,7 +96,7 @@ class Run {
     for (const step of this.#plan.steps) {
       if (this.#scope.aborted) return;
       if (this.#begun.has(step.id) || this.#results.has(step.id) || !this.#isReady(step)) continue;
-      if (this.#isEnding) this.#end(step, { status: 'skipped', output: step.defaultResults });
+      if (this.#isEnding) this.#skip(step);
       else this.#begin(step);
     }
     if (this.#begun.size === this.#questions.size) this.#over.resolve(this.#questions);
@@ -127,7 +131,7 @@ class Run {
   #take(step: PlannedStep, outcome: StepResult | StepOutcome): void {
     if (this.#scope.aborted) return;
     if ('status' in outcome) this.#end(step, outcome);
-    else if (outcome.kind === 'waiting') this.#questions.set(step.id, outcome.question);
+    else if (outcome.kind === 'waiting') this.#wait(step, outcome.question);
     else {
       const { kind, output, result } = outcome;
       // Only without an output of its own does the workflow pass on what a tool gave.
@@ -138,11 +142,37 @@ class Run {
     this.#advance();
   }
 
-  /** Steps under way go on to their end; what is asked is not asked any more. */
+  #wait(step: PlannedStep, question: ElicitationParams): void {
+    if (this.#isEnding) this.#skip(step);
+    else this.#questions.set(step.id, question);
+  }
+
+  /** Calls under way go on to their end; what is asked is not asked any more. */
   #skipRemaining(): void {
     this.#isEnding = true;
-    for (const step of this.#plan.steps)
-      if (this.#questions.delete(step.id)) this.#end(step, { status: 'skipped', output: step.defaultResults });
+    this.#asking.abort(withdrawn());
+    for (const step of this.#plan.steps) if (this.#questions.delete(step.id)) this.#skip(step);
+  }
+
+  #skip(step: PlannedStep): void {
+    this.#end(step, { status: 'skipped', output: step.defaultResults });
+  }
+
+  /** Undefined, too, where the question is withdrawn before its answer. */
+  async #ask(step: PlannedStep, question: ElicitationParams, signal: CancelSignal): Promise<ClientAnswer | undefined> {
+    if (this.#isEnding) return undefined;
+    const own = cancellable(signal);
+    const withdraw = (): void => own.abort(withdrawn());
+    this.#asking.addEventListener('abort', withdraw);
+    try {
+      return await this.#deps.ask(step, question, own);
+    } catch (error) {
+      if (this.#isEnding && !signal.aborted) return undefined;
+      throw error;
+    } finally {
+      this.#asking.removeEventListener('abort', withdraw);
+      own.end();
+    }
   }
 
   #end(step: PlannedStep, result: StepResult): void {
@@ -152,7 +182,7 @@ class Run {
   }
 
   #contextOf(step: PlannedStep, call: Call): PerformDeps {
-    const { clock, expand, callTool, ask } = this.#deps;
+    const { clock, expand, callTool, attemptsLeft } = this.#deps;
     return {
       workflow: this.#plan.name,
       id: step.id,
@@ -162,7 +192,8 @@ class Run {
       data: this.#results.data,
       continues: step.continues,
       callTool: (tool, signal) => callTool(call, tool, signal),
-      ask: (question, signal) => ask(step, question, signal),
+      attempts: attemptsLeft(step),
+      ask: (question, signal) => this.#ask(step, question, signal),
     };
   }
 }
@@ -178,19 +209,22 @@ const stateOf = (outcome: StepResult | StepOutcome): StepState => {
   return outcome.kind === 'waiting' ? 'waiting' : 'completed';
 };
 
+const withdrawn = (): VmcpError => new VmcpError('cancelled', 'the remaining steps are skipped');
+
 const internal = (cause: unknown): VmcpError => new VmcpError('internal', 'internal error', { cause });
 
 interface PerformDeps extends StepContext {
   readonly workflow: string;
+  readonly attempts: Attempts;
 }
 
 /** Throws the error that ends the workflow. */
 const performed = async (step: PlannedStep, context: PerformDeps): Promise<StepResult | StepOutcome> => {
   const { condition, defaultResults, work } = step;
-  const { expand, data, signal, workflow } = context;
+  const { expand, data, signal, workflow, attempts } = context;
   try {
     if (condition && !isTrue(expand(condition, data))) return { status: 'skipped', output: defaultResults };
-    return await attempted(step.attempts, context, (own) => work.run({ ...context, signal: own }));
+    return await attempted(attempts, context, (own) => work.run({ ...context, signal: own }));
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     const failure: StepFailure = asStepFailure(thrown);

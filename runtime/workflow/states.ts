@@ -18,6 +18,8 @@ export interface WaitingRun {
   readonly results: readonly (readonly [step: string, result: StepResult])[];
   /** When each of the steps that wait has asked, in milliseconds since the epoch. */
   readonly asked: Readonly<Record<string, number>>;
+  /** How many answers to each of them were refused; absent: none. */
+  readonly refused?: Readonly<Record<string, number>>;
 }
 
 /** Makes the `requestState` of workflows that wait, and opens each once. */

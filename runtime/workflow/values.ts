@@ -61,6 +61,10 @@ export const isOfType = (value: unknown, type: unknown): boolean | undefined => 
 export const isObjectValue = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Undefined for a name that is not the record's own, as the id of a step may be `constructor`. */
+export const ownMember = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+
 /** The value of a JSON text; undefined: it is none, or nested too deep to be written again. */
 export const parsed = (text: string): unknown => {
   if (isTooDeep(text)) return undefined;

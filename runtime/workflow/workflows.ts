@@ -10,7 +10,7 @@ import { Executions } from './executions.ts';
 import { type Leg, type LegEnd, legOf, runLeg } from './leg.ts';
 import { ownToolOf } from './own-tools.ts';
 import { planWorkflows, type WorkflowPlan } from './plan.ts';
-import { answersTo, asksLater, type StepAnswers } from './questions.ts';
+import { answersTo, asksLater, demandAnswers, type StepAnswers } from './questions.ts';
 import { replied, waitingReply } from './replies.ts';
 import { type WaitingRuns, waitingRuns } from './states.ts';
 import { mayBecomeTask, type TaskDeps, Tasks } from './tasks.ts';
@@ -108,7 +108,9 @@ const served = async ({ call, plan }: Asked, parts: Parts & ServeDeps): Promise<
   const otherwise = (leg: Leg, end: LegEnd): Promise<Reply> => plainReply(leg, end, waiting);
   const common = { call, plan, params, signal: call.signal };
   if (mayBecomeTask(call)) return tasks.begin({ ...common, resumed: undefined, answers: NONE }, parts, otherwise);
-  const state = call.answered?.state;
+  const { state, answers: given } = call.answered ?? {};
+  // Before the state is opened, which is good for one request.
+  if (given) demandAnswers(given);
   const resumed = state === undefined ? undefined : await waiting.open(call, state, plan.digest);
   const asked = Object.keys(resumed?.asked ?? {}).map((step) => [step, step] as const);
   const answers = asksLater(call) ? answersTo(call, new Map(asked)) : NONE;

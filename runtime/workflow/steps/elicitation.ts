@@ -46,6 +46,7 @@ const refused = (action: keyof Refusals, then: Action): StepOutcome => {
 
 const accepted = (content: unknown, check: (value: unknown) => readonly Issue[]): StepOutcome => {
   const [issue] = check(content);
-  if (issue) throw new StepFailure(`the answer of the user is not what was asked: ${issue.path} ${issue.message}`);
+  if (issue)
+    throw new StepFailure(`the answer of the user is not what was asked: ${issue.path || 'it'} ${issue.message}`);
   return { kind: 'completed', output: { action: 'accept', content } };
 };
