@@ -18,6 +18,7 @@ Options of run; each is also read from the environment, as VMCP_ and the name in
   --namespaces A,B            watch these only; default: all
   --operator-namespace NAME   holds the Lease and the management key; default: the pod's
   --cluster-domain DOMAIN     default cluster.local
+  --trusted-ca CONFIGMAP/KEY  authorities that all servers trust, of a ConfigMap of their namespace; default: none; key: ca.crt
   --health-port PORT          default 8080
   --webhook-configuration N   the ValidatingWebhookConfiguration to answer for; default: none, no webhook
   --webhook-port PORT         default 9443

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { VERSION } from '../runtime/version.ts';
+import type { TrustedCa } from './plan/settings.ts';
 import { type Environment, listOf, oneOf, wholeNumber, withEnvironment } from './flag-values.ts';
 import type { RunOptions } from './run.ts';
 
@@ -10,6 +11,7 @@ const flags = {
   namespaces: { type: 'string', default: '' },
   'operator-namespace': { type: 'string' },
   'cluster-domain': { type: 'string', default: 'cluster.local' },
+  'trusted-ca': { type: 'string', default: '' },
   'health-port': { type: 'string', default: '8080' },
   'webhook-configuration': { type: 'string', default: '' },
   'webhook-port': { type: 'string', default: '9443' },
@@ -46,6 +48,7 @@ const optionsOf = (values: Values): RunOptions => {
     runtimeImage: image,
     bridgeImage: values['bridge-image'] ?? '',
     clusterDomain: values['cluster-domain'] ?? '',
+    ...trustedCaOf(values['trusted-ca'] ?? ''),
     healthPort: wholeNumber('--health-port', values['health-port'], 0),
     ...webhookOf(values),
     workers: wholeNumber('--workers', values.workers, 1),
@@ -54,6 +57,16 @@ const optionsOf = (values: Values): RunOptions => {
     isDryRun: values['dry-run'] === true,
   };
 };
+
+const trustedCaOf = (text: string): { readonly trustedCa?: TrustedCa } => {
+  if (text === '') return {};
+  const [, configMap, key = 'ca.crt'] = TRUSTED_CA.exec(text) ?? [];
+  if (configMap === undefined)
+    throw new Error(`--trusted-ca must be the name of a ConfigMap, or name/key, not "${text}"`);
+  return { trustedCa: { configMap, key } };
+};
+
+const TRUSTED_CA = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)(?:\/(?!\.{1,2}$)([-._a-zA-Z0-9]+))?$/;
 
 /** Off unless a configuration is named. */
 const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {

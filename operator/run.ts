@@ -20,6 +20,7 @@ import { type Measured, type Metrics, createMetrics } from './observe/metrics.ts
 import { type CheckReport, checkHere, checkIn } from './offload/check-report.ts';
 import { type MakePlan, Planner, planHere } from './offload/planner.ts';
 import { type ValidateObject, validateHere, validateIn } from './offload/validate.ts';
+import type { TrustedCa } from './plan/settings.ts';
 import type { Source } from './read/source.ts';
 import { type Operator, type OperatorDeps, startOperator } from './start-operator.ts';
 import { type ReadJson, readHere, readIn, readWithFallback } from './threads/read-json.ts';
@@ -35,6 +36,7 @@ export interface RunOptions {
   readonly runtimeImage: string;
   readonly bridgeImage: string;
   readonly clusterDomain: string;
+  readonly trustedCa?: TrustedCa;
   readonly healthPort: number;
   /** Absent: no webhook; conditions report what it would refuse. */
   readonly webhook?: WebhookOptions;
@@ -206,13 +208,14 @@ type OperatorParts = Pick<OperatorDeps, 'kinds' | 'api' | 'fetchStatus' | 'plan'
 };
 
 const operatorOf = (options: OwnOptions, parts: OperatorParts, signal: AbortSignal): Operator => {
-  const { namespaces, clusterDomain, runtimeImage, bridgeImage, operatorNamespace, workers, isDryRun } = options;
+  const { namespaces, clusterDomain, trustedCa, runtimeImage, bridgeImage, operatorNamespace, workers, isDryRun } =
+    options;
   const { kinds, api, fetchStatus, plan, validate, log, metrics } = parts;
   if (isDryRun) log.info('dry run: nothing is written, and the webhook does not answer');
   return startOperator(
     {
       namespaces,
-      settings: { clusterDomain, runtimeImage, bridgeImage, operatorNamespace },
+      settings: { clusterDomain, ...(trustedCa && { trustedCa }), runtimeImage, bridgeImage, operatorNamespace },
       identity: `${hostname()}_${randomUUID()}`,
       workers,
       leaderElection: options.leaderElection && !isDryRun,

@@ -9,6 +9,8 @@ export interface Settings {
   readonly runtimeImage: string;
   /** Image of the container that bridges a stdio server to HTTP (`vmcp-operator bridge`), in full. */
   readonly bridgeImage: string;
+  /** Certificate authorities that every runtime trusts beside the public ones. Absent: none. */
+  readonly trustedCa?: TrustedCa;
   /** Namespace of the operator, named in nothing but messages and its own objects. */
   readonly operatorNamespace: string;
   /** Public keys (JWK, Ed25519) whose tokens the management port of a runtime accepts; newest first. */
@@ -19,6 +21,12 @@ export interface Settings {
   readonly clusterIssuer?: ClusterIssuer;
   /** Local mode: where backends run and what URLs look like. Absent in a cluster. */
   readonly local?: LocalSettings;
+}
+
+/** A ConfigMap that each namespace with servers has, and its key with the PEM. */
+export interface TrustedCa {
+  readonly configMap: string;
+  readonly key: string;
 }
 
 export interface LocalSettings {

@@ -60,6 +60,8 @@ const changes: Readonly<Record<string, Change>> = {
   'metrics.dashboards.enabled': { to: true },
   'metrics.dashboards.labels': { to: { grafana_dashboard: 'team' }, given: ['metrics.dashboards.enabled=true'] },
   clusterDomain: { to: 'example.internal' },
+  'trustedCa.configMap': { to: 'company-ca' },
+  'trustedCa.key': { to: 'all.pem', given: ['trustedCa.configMap="company-ca"'] },
   logLevel: { to: 'debug' },
   resources: { to: { limits: { memory: '1Gi' } } },
   nodeSelector: { to: { disk: 'fast' } },

@@ -70,6 +70,12 @@ describe('the chart', () => {
     assert.equal(environmentOf(objects)['VMCP_IMAGE'], 'registry.example.com/tools/vmcp:v2');
   });
 
+  test('names authorities that all servers trust', async () => {
+    assert.equal(environmentOf(await render())['VMCP_TRUSTED_CA'], undefined);
+    const objects = await render('trustedCa.configMap=company-ca', 'trustedCa.key=all.pem');
+    assert.equal(environmentOf(objects)['VMCP_TRUSTED_CA'], 'company-ca/all.pem');
+  });
+
   test('runs the operator without root and without a writable file system', async () => {
     const pod = one(await render(), 'Deployment').spec?.template.spec;
     assert.deepEqual(pod?.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, test, type TestContext } from 'node:test';
 import { Agent, fetch as fetchWith } from 'undici';
-import { parseAllDocuments } from 'yaml';
 import { type Node, skipWithoutNode, startNode, until } from '../cluster/index.ts';
 import { type FixtureBackend, startBackend } from '../fixtures/backend.ts';
 import { noCertificates, type TestCertificates, testCertificates } from '../fixtures/certificates.ts';
@@ -18,12 +17,21 @@ import { type SignedIn, withSdkV1 } from '../peers/signing-in.ts';
 import { callersIn, type Callers, resource } from './callers.ts';
 import { installChart } from './chart.ts';
 import { type Doorway, openDoorway } from './doorway.ts';
+import {
+  exampleOf,
+  keySecret,
+  newSigningKey,
+  ownIssuer,
+  passingOnTo,
+  secret,
+  type SignInKeys,
+  withSpec,
+} from './sign-in.ts';
 
 /**
  * A person with a browser, from `kubectl apply` of the example to a tool that is called with the token of their
  * provider; each test needs the ones before it.
  */
-const root = join(import.meta.dirname, '..', '..');
 const skip = (await skipWithoutNode()) || noRedis || noChromium || noCertificates;
 const PATIENT = { timeoutMs: 240_000, intervalMs: 300 } as const;
 const PASSWORD = 'of-the-store';
@@ -36,79 +44,26 @@ let certificates: TestCertificates;
 let providers: Readonly<Record<keyof typeof CLIENT_SECRETS, OpenIdProvider>>;
 let backend: FixtureBackend;
 let chromium: Chromium;
-/** Where browsers and clients find the Service of the gateway, and that of the proxy. */
-let doors: Readonly<Record<'gateway' | 'proxy', Doorway>>;
+/** Where browsers and clients find the Services. */
+let doors: Readonly<Record<'gateway' | 'proxy' | 'server', Doorway>>;
 let home: string;
 let client: SignedIn;
 
-const secret = (name: string, values: Readonly<Record<string, string | Buffer>>): object => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name },
-  data: Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')])),
-});
-
-const newSigningKey = (): string =>
-  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-
 /** In use now, and before. */
-const keys = {
-  signing: [newSigningKey(), newSigningKey()] as [string, string],
-  hmac: [randomBytes(48), randomBytes(48)] as [Buffer, Buffer],
+const keys: SignInKeys = {
+  signing: [newSigningKey(), newSigningKey()],
+  hmac: [randomBytes(48), randomBytes(48)],
 };
-const keySecret = (): object =>
-  secret('sign-in-keys', {
-    'signing-current': keys.signing[0],
-    'signing-previous': keys.signing[1],
-    'hmac-current': keys.hmac[0],
-    'hmac-previous': keys.hmac[1],
+/** An example, with the addresses of the test. */
+const example = (file: string): Promise<readonly object[]> =>
+  exampleOf(file, {
+    'https://mcp.example.com': doors.gateway.origin,
+    'https://notes.example.com': doors.server.origin,
+    'https://login.example.com': providers.corporate.issuer,
+    'https://hub.example.com': providers.hub.issuer,
+    'https://mcp.hub.example.com/mcp': backend.url,
+    'redis:6379': `${node.hostAddress}:${redis.address.split(':')[1]}`,
   });
-
-/** The authority of the test signs for the providers. */
-const TRUSTING = {
-  podTemplateSpec: {
-    spec: {
-      containers: [
-        {
-          name: 'vmcp',
-          env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/authorities/ca.pem' }],
-          volumeMounts: [{ name: 'authorities', mountPath: '/authorities' }],
-        },
-      ],
-      volumes: [{ name: 'authorities', configMap: { name: 'authorities' } }],
-    },
-  },
-};
-
-interface Resource {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-/** The example, with the addresses of the test. */
-const example = async (): Promise<readonly object[]> => {
-  const text = await readFile(join(root, 'examples', 'sign-in', 'gateway.yaml'), 'utf8');
-  const written = text
-    .replaceAll('https://mcp.example.com', doors.gateway.origin)
-    .replaceAll('https://login.example.com', providers.corporate.issuer)
-    .replaceAll('https://hub.example.com', providers.hub.issuer)
-    .replaceAll('https://mcp.hub.example.com/mcp', backend.url)
-    .replaceAll('redis:6379', `${node.hostAddress}:${redis.address.split(':')[1]}`);
-  const all = parseAllDocuments(written).map((document) => {
-    const each = document.toJS() as Resource;
-    if (each.kind === 'VirtualMCPServer') return { ...each, spec: { ...each.spec, ...TRUSTING } };
-    return each.kind === 'MCPOIDCConfig' ? ownIssuer(each.metadata.name, doors.gateway) : each;
-  });
-  // The server last: a user who signs in before its backend is there has not agreed that the backend gets a token.
-  return all.toSorted((a, b) => Number(isServer(a)) - Number(isServer(b)));
-};
-
-const isServer = (each: object): boolean => 'kind' in each && each.kind === 'VirtualMCPServer';
-
-/** On localhost an issuer need not have TLS. */
-const ownIssuer = (name: string, { origin }: Doorway): object =>
-  resource('MCPOIDCConfig', name, { type: 'inline', inline: { issuer: origin, insecureAllowHTTP: true } });
 
 const startProvider = (name: keyof typeof CLIENT_SECRETS): Promise<OpenIdProvider> =>
   startOpenIdProvider({
@@ -132,10 +87,12 @@ before(async () => {
   certificates = await testCertificates(node.hostAddress);
   redis = await startRedis({ password: PASSWORD, lines: [`bind 127.0.0.1 ${node.hostAddress}`] });
   backend = await startBackend({ address: node.hostAddress, tools: ['whoami'], isStateless: true });
-  doors = { gateway: await openDoorway(await freePortPair()), proxy: await openDoorway(await freePortPair()) };
+  const open = async (): Promise<Doorway> => openDoorway(await freePortPair());
+  doors = { gateway: await open(), proxy: await open(), server: await open() };
   providers = { corporate: await startProvider('corporate'), hub: await startProvider('hub') };
   chromium = await startChromium();
-  await installChart(node);
+  // The authority of the test has signed for the providers.
+  await installChart(node, '--set', 'trustedCa.configMap=authorities', '--set', 'trustedCa.key=ca.pem');
   await callers.apply(
     {
       apiVersion: 'v1',
@@ -143,10 +100,10 @@ before(async () => {
       metadata: { name: 'authorities' },
       data: { 'ca.pem': await readFile(certificates.caFile, 'utf8') },
     },
-    keySecret(),
+    keySecret(keys),
     secret('sign-in-providers', CLIENT_SECRETS),
     secret('redis', { password: PASSWORD }),
-    ...(await example()),
+    ...(await example('sign-in/gateway.yaml')),
   );
   await untilReady('vmcp/gateway');
   await node.kubectl(['wait', 'vmcp/gateway', '--for=jsonpath={.status.backendCount}=1', '--timeout=180s']);
@@ -232,7 +189,7 @@ test('rotated Secrets count within a minute, no pod is replaced, and nobody sign
   keys.hmac = [randomBytes(48), keys.hmac[0]];
   const jwks = async (): Promise<string> => (await fetch(`${doors.gateway.origin}/.well-known/jwks.json`)).text();
   const old = await jwks();
-  await callers.apply(keySecret(), secret('sign-in-providers', { ...CLIENT_SECRETS, hub: 'another' }));
+  await callers.apply(keySecret(keys), secret('sign-in-providers', { ...CLIENT_SECRETS, hub: 'another' }));
   await until('the new keys', async () => ((await jwks()) === old ? undefined : true), PATIENT);
   assert.equal(await ownerAt(providers.hub, await seenBy('hub_whoami')), 'alice');
   assert.deepEqual([loginsAt(providers.corporate), loginsAt(providers.hub)], [1, 1]);
@@ -281,43 +238,47 @@ test('pods that are replaced know the login', { skip }, async () => {
   assert.equal(loginsAt(providers.hub), before);
 });
 
-test(
-  'an MCPRemoteProxy with authServerRef sends the token of its one provider without being asked for',
-  { skip },
-  async (t) => {
-    const { origin } = doors.proxy;
-    await callers.apply(
-      ownIssuer('proxy', doors.proxy),
-      resource('MCPExternalAuthConfig', 'sign-in', {
-        type: 'embeddedAuthServer',
-        embeddedAuthServer: {
-          issuer: origin,
-          upstreamProviders: [
-            {
-              name: 'corporate',
-              type: 'oidc',
-              oidcConfig: {
-                issuerUrl: providers.corporate.issuer,
-                clientId: 'vmcp',
-                clientSecretRef: { name: 'sign-in-providers', key: 'corporate' },
-              },
-            },
-          ],
-        },
-      }),
-      resource('MCPRemoteProxy', 'search', {
-        remoteUrl: backend.url,
-        replicas: 1,
-        oidcConfigRef: { name: 'proxy', audience: `${origin}/mcp`, resourceUrl: `${origin}/mcp` },
-        authServerRef: { kind: 'MCPExternalAuthConfig', name: 'sign-in' },
-        ...TRUSTING,
-      }),
-    );
-    await untilReady('mcpremoteproxy/search');
-    await leadTo('proxy', 'mcpremoteproxy-search');
-    const browser = personAt(await chromium.open({ ignoreHTTPSErrors: true }));
-    const caller = await withSdkV1('Streamable HTTP')({ url: `${origin}/mcp`, home, browser });
-    t.after(() => caller.close());
-    assert.equal(await ownerAt(providers.corporate, await seenBy('whoami', caller)), 'alice');
-  },
-);
+/** A person signs in at this door, for the first time, and calls a tool. */
+const calledThrough = async (t: TestContext, door: keyof typeof doors): Promise<string> => {
+  const browser = personAt(await chromium.open({ ignoreHTTPSErrors: true }));
+  const caller = await withSdkV1('Streamable HTTP')({ url: `${doors[door].origin}/mcp`, home, browser });
+  t.after(() => caller.close());
+  return seenBy('whoami', caller);
+};
+
+test('an MCPServer with authServerRef gives its container the token of its one provider', { skip }, async (t) => {
+  // What is in the container passes on what it gets, and so this test sees it.
+  const args = { args: passingOnTo(backend.url) };
+  await callers.apply(
+    ...(await example('sign-in-server/server.yaml')).map((each) => withSpec(each, 'MCPServer', args)),
+    ...signInProxy(),
+  );
+  await untilReady('mcpserver/notes');
+  await leadTo('server', 'mcpserver-notes');
+  assert.equal(await ownerAt(providers.corporate, await calledThrough(t, 'server')), 'alice');
+});
+
+const signInProxy = (): readonly object[] => {
+  const { origin } = doors.proxy;
+  const clientSecretRef = { name: 'sign-in-providers', key: 'corporate' };
+  const oidcConfig = { issuerUrl: providers.corporate.issuer, clientId: 'vmcp', clientSecretRef };
+  return [
+    ownIssuer('proxy', origin),
+    resource('MCPExternalAuthConfig', 'proxy', {
+      type: 'embeddedAuthServer',
+      embeddedAuthServer: { issuer: origin, upstreamProviders: [{ name: 'corporate', type: 'oidc', oidcConfig }] },
+    }),
+    resource('MCPRemoteProxy', 'search', {
+      remoteUrl: backend.url,
+      replicas: 1,
+      oidcConfigRef: { name: 'proxy', audience: `${origin}/mcp`, resourceUrl: `${origin}/mcp` },
+      authServerRef: { kind: 'MCPExternalAuthConfig', name: 'proxy' },
+    }),
+  ];
+};
+
+test('an MCPRemoteProxy with authServerRef sends it without being asked for, too', { skip }, async (t) => {
+  await untilReady('mcpremoteproxy/search');
+  await leadTo('proxy', 'mcpremoteproxy-search');
+  assert.equal(await ownerAt(providers.corporate, await calledThrough(t, 'proxy')), 'alice');
+});

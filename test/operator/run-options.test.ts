@@ -43,6 +43,18 @@ test('a dry run is a flag without a value, or a variable with one', () => {
   assert.match(String(isDryRun([], { VMCP_DRY_RUN: 'yes' })), /VMCP_DRY_RUN must be one of true, false/);
 });
 
+test('authorities that all servers trust are a ConfigMap, and its key where it is another than ca.crt', () => {
+  const trustedCaOf = (text: string): unknown => {
+    const options = runOptions(['--image', 'i'], { VMCP_TRUSTED_CA: text });
+    return 'problem' in options ? options.problem : options.trustedCa;
+  };
+  assert.equal(trustedCaOf(''), undefined);
+  assert.deepEqual(trustedCaOf('company-ca'), { configMap: 'company-ca', key: 'ca.crt' });
+  assert.deepEqual(trustedCaOf('company-ca/all.pem'), { configMap: 'company-ca', key: 'all.pem' });
+  for (const wrong of ['Company', 'company-ca/', 'company-ca/..', 'a/b/c'])
+    assert.match(String(trustedCaOf(wrong)), /--trusted-ca must be the name of a ConfigMap/);
+});
+
 test('there is a webhook once its configuration is named', () => {
   const options = runOptions(['--image', 'i', '--webhook-port', '10443'], { VMCP_WEBHOOK_CONFIGURATION: 'ours' });
   assert.ok(!('problem' in options));

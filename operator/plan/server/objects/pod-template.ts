@@ -13,6 +13,7 @@ const CONFIG_DIRECTORY = '/etc/vmcp/config';
 /** Names of ours in the pod template, where a user's volumes are merged by name. */
 const CONFIG_VOLUME = 'vmcp-config';
 const TEMPORARY_VOLUME = 'vmcp-tmp';
+const TRUSTED_CA = { volume: 'vmcp-trusted-ca', directory: '/etc/vmcp/trusted-ca', file: 'ca.crt' } as const;
 
 /** Keys of the ConfigMap that the pod sees; the others are the operator's own (docs/decisions.md "Last good spec"). */
 export const MOUNTED_KEYS = ['config.yaml', 'backends.yaml'] as const;
@@ -59,6 +60,7 @@ const ownTemplate = (input: PodTemplateInput, configMapName: string): PodTemplat
         configMap: { name: configMapName, items: MOUNTED_KEYS.map((key) => ({ key, path: key })) },
       },
       { name: TEMPORARY_VOLUME, emptyDir: {} },
+      ...trustedCaVolumes(input.settings),
       ...fileVolumes(input.mounted),
     ],
   },
@@ -81,7 +83,7 @@ const container = ({ settings, spec, mounted }: PodTemplateInput): Readonly<Reco
     { name: 'http', containerPort: MCP_PORT, protocol: 'TCP' },
     { name: 'management', containerPort: MANAGEMENT_PORT, protocol: 'TCP' },
   ],
-  ...(passwordEnv(spec).length > 0 && { env: passwordEnv(spec) }),
+  ...environment([...passwordEnv(spec), ...trustedCaEnv(settings)]),
   resources: spec.resources ?? DEFAULT_RESOURCES,
   // Every second until it is up, so that a first call need not wait; then at rest.
   startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
@@ -91,9 +93,33 @@ const container = ({ settings, spec, mounted }: PodTemplateInput): Readonly<Reco
   volumeMounts: [
     { name: CONFIG_VOLUME, mountPath: CONFIG_DIRECTORY, readOnly: true },
     { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
+    ...(settings.trustedCa === undefined
+      ? []
+      : [{ name: TRUSTED_CA.volume, mountPath: TRUSTED_CA.directory, readOnly: true }]),
     ...fileMounts(mounted),
   ],
 });
+
+const environment = (variables: readonly object[]): object => (variables.length > 0 ? { env: variables } : {});
+
+/** Optional: a namespace without it has servers that trust the public authorities alone. */
+const trustedCaVolumes = ({ trustedCa }: Settings): readonly object[] =>
+  trustedCa === undefined
+    ? []
+    : [
+        {
+          name: TRUSTED_CA.volume,
+          configMap: {
+            name: trustedCa.configMap,
+            items: [{ key: trustedCa.key, path: TRUSTED_CA.file }],
+            optional: true,
+          },
+        },
+      ];
+
+/** Node reads the file when the process starts. */
+const trustedCaEnv = ({ trustedCa }: Settings): readonly object[] =>
+  trustedCa === undefined ? [] : [{ name: 'NODE_EXTRA_CA_CERTS', value: `${TRUSTED_CA.directory}/${TRUSTED_CA.file}` }];
 
 /**
  * The password reaches the pod twice (docs/decisions.md "Secrets in files"): as a file, which follows the secret when

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { covers } from '../../../../requirements.ts';
+import { DEFAULT_SETTINGS } from '../../golden.ts';
 import { availableDeployment, entry, group, planOf, planned, podSpecOf, server, statusOf } from '../../plan-of-demo.ts';
 
 const inputs = (spec: object = {}): Parameters<typeof planOf>[0] => ({
@@ -130,6 +131,25 @@ test('another image makes another pod template and another ConfigMap', () => {
   };
   const other = planOf({ ...inputs(), settings });
   assert.notEqual(planned(other, 'ConfigMap').metadata.name, planned(planOf(inputs()), 'ConfigMap').metadata.name);
+});
+
+test('authorities that all servers trust are mounted where their namespace has them', () => {
+  assert.doesNotMatch(JSON.stringify(podSpecOf(planOf(inputs()))), /NODE_EXTRA_CA_CERTS|trusted-ca/);
+  const trustedCa = { configMap: 'company-ca', key: 'all.pem' };
+  const pod = podSpecOf(planOf({ ...inputs(), settings: { ...DEFAULT_SETTINGS, trustedCa } }));
+  const [container] = pod.containers as readonly { env?: object[]; volumeMounts?: { name: string }[] }[];
+  assert.deepEqual(container?.env, [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/vmcp/trusted-ca/ca.crt' }]);
+  const [mount] = container.volumeMounts?.filter(({ name }) => name === 'vmcp-trusted-ca') ?? [];
+  assert.deepEqual(mount, { name: 'vmcp-trusted-ca', mountPath: '/etc/vmcp/trusted-ca', readOnly: true });
+  assert.deepEqual(
+    (pod['volumes'] as readonly { name: string; configMap?: object }[]).find(({ name }) => name === mount.name)
+      ?.configMap,
+    { name: 'company-ca', items: [{ key: 'all.pem', path: 'ca.crt' }], optional: true },
+  );
+  const own = { name: 'NODE_EXTRA_CA_CERTS', value: '/mine/ca.crt' };
+  const spec = { podTemplateSpec: { spec: { containers: [{ name: 'vmcp', env: [own] }] } } };
+  const [patched] = podSpecOf(planOf({ ...inputs(spec), settings: { ...DEFAULT_SETTINGS, trustedCa } })).containers;
+  assert.deepEqual((patched as { env?: object[] }).env, [own], 'the pod template has the last word');
 });
 
 test('pods cannot be taken for flags: no variables of Services in the environment', () => {
