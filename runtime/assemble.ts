@@ -180,7 +180,10 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
   const handle = pipeline(stagesOf({ ...stages, ...inner }));
   const edge = { config, handle, answers, bodies, clients, onFailure, onOutsideAnswer, onCut, phase };
   const endpoint = endpointOf(edge, deps);
-  const status = (): StatusReport => statusReport(config, backends, liveCatalog.catalog(), clients.storeReport());
+  const status = (): StatusReport => {
+    const own = { sessionStore: clients.storeReport(), authServer: features.authServerReport?.() };
+    return statusReport(config, backends, liveCatalog.catalog(), own);
+  };
   telemetry.show(stateReadersOf({ ...clients, status, backends, bodies, answers, userLists }));
   serveByConfig({ config, backends, log });
   features.revocation?.onRevoked(endAccess({ clients, clock, onDecided }));

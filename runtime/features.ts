@@ -15,6 +15,7 @@ import { type ConnectStrategy, connectStrategy } from './outgoing/index.ts';
 import { optimizerTools } from './optimizer-tools.ts';
 import type { OwnToolsByKind } from './own-tools.ts';
 import { type UserRevocation, userRevocation } from './user-revocation.ts';
+import type { AuthServerReport } from './status/index.ts';
 import type { Store, StoreSettings } from './store/index.ts';
 import { workflows, type Workflows } from './workflow/index.ts';
 
@@ -40,6 +41,8 @@ export interface Features {
   readonly revocation?: UserRevocation | undefined;
   /** For what is no request of a client: an event of its own in the audit log. */
   readonly record?: RecordEvent | undefined;
+  /** State of the authorization server, for `/status`; absent: there is none. */
+  readonly authServerReport?: (() => AuthServerReport) | undefined;
   /** Runs before the server listens. Throws where it must not start. */
   readonly start?: (() => Promise<void>) | undefined;
   /** Resolves once the features can work: before, the server is not ready. */
@@ -125,6 +128,7 @@ export const makeFeatures: MakeFeatures = async (deps) => {
     signIns: server?.signIns,
     revocation,
     record,
+    authServerReport: server?.report,
     start: server?.start,
     ready: Promise.all([server?.ready, revocation.isLoaded]).then(() => undefined),
   };

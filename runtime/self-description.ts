@@ -2,7 +2,7 @@ import type { BackendSet, Backend } from './backends/index.ts';
 import type { Catalog } from './catalog/index.ts';
 import { clipped, compareText } from './text.ts';
 import type { Config, LiveConfig } from './config/index.ts';
-import type { BackendReport, SessionStoreReport, StatusReport } from './status/index.ts';
+import type { AuthServerReport, BackendReport, SessionStoreReport, StatusReport } from './status/index.ts';
 import { LIMITS } from './limits.ts';
 import { VERSION } from './version.ts';
 
@@ -26,12 +26,18 @@ const NAMING: Readonly<Record<Config['aggregation']['conflictResolution'], (pref
   manual: () => 'A tool has the name its backend gives it.',
 };
 
+/** What this process has of its own, beside backends. */
+interface OwnParts {
+  readonly sessionStore: SessionStoreReport | undefined;
+  readonly authServer: AuthServerReport | undefined;
+}
+
 /** Body of `GET /status`. */
 export const statusReport = (
   config: LiveConfig,
   backends: BackendSet,
   catalog: Catalog,
-  sessionStore: SessionStoreReport | undefined,
+  { sessionStore, authServer }: OwnParts,
 ): StatusReport => {
   const refused = config.refused();
   const mismatched = catalog.mismatched();
@@ -41,6 +47,7 @@ export const statusReport = (
     version: VERSION,
     config: { hash: config.hash(), ...(refused && { refused }) },
     ...(sessionStore && { sessionStore }),
+    ...(authServer && { authServer }),
     ...(metadata && { metadata }),
     toolCount: catalog.lists.tools.size,
     backends: [

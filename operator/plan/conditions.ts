@@ -35,6 +35,7 @@ export const PROBLEM_TYPES = [
   'AudienceOfApiServer',
   'AudienceShared',
   'AuthServerStorageIgnored',
+  'AuthServerUnavailable',
   'AuthzPrimaryUpstreamProviderIgnored',
   'BackendNameConflict',
   'BackendsNeedUsers',

@@ -21,6 +21,7 @@ export const REASONS = [
   'Invalid',
   'InvalidUrl',
   'KeysNotNamed',
+  'KeysUnusable',
   'LastGoodSpecServes',
   'LoginNeeded',
   'MembersListed',

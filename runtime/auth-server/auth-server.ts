@@ -5,7 +5,7 @@ import { fetchPolicies, type FetchPolicy, type GuardedClient } from '../http/ind
 import type { Log, Meter, RecordEvent } from '../observe/index.ts';
 import type { Clock, ReadSecret } from '../process/index.ts';
 import { prefixed, type Store, type StoreSettings } from '../store/index.ts';
-import { keysOf } from './keys/keys.ts';
+import { type KeyFiles, type Keys, keysOf } from './keys/keys.ts';
 import type { ReadBytes } from './keys/secrets.ts';
 import { lasting } from './lasting.ts';
 import { refreshRecord, stepRecord } from './record/steps.ts';
@@ -18,6 +18,8 @@ import { type SignIns, signIns } from './sign-in/sign-ins.ts';
 import { userPorts } from './vault/user-ports.ts';
 import { type Users, usersOf } from './users.ts';
 import { tokenVault } from './vault/vault.ts';
+import { troubles } from './troubles.ts';
+import type { AuthServerReport } from '../status/index.ts';
 
 export interface AuthServerDeps {
   readonly config: Pick<LiveConfig, 'live' | 'current'>;
@@ -57,6 +59,7 @@ export interface AuthServer {
   readonly routes: () => readonly Route[];
   /** Resolves once its store has answered for the first time. */
   readonly ready: Promise<void>;
+  readonly report: () => AuthServerReport;
   /** Throws InvalidConfigError where the server must not start. */
   readonly start: () => Promise<void>;
 }
@@ -73,7 +76,8 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
     (newer) => (authServerSettingsOf(newer) ?? first).keyFiles,
     (keyFiles) => keyFiles,
   );
-  const keys = keysOf(files, { ...deps, store, isShared, boundTo: () => first.issuer });
+  const trouble = troubles({ ...deps, store });
+  const keys = keysOf(files, { ...deps, store, isShared, boundTo: () => first.issuer, onTrouble: trouble.tell });
   const record = stepRecord({ ...deps, issuer: first.issuer });
   const vault = tokenVault({
     ...deps,
@@ -113,14 +117,23 @@ export const authServer = (deps: AuthServerDeps): AuthServer | undefined => {
     signIns: signIns({ issuer: first.issuer, signInEvents: events, current, vault, entropy: deps.entropy }),
     routes: () => current().routes,
     ready: store.firstAnswer,
-    start: async () => {
-      const problem = await keys.problem();
-      if (problem !== undefined) throw new InvalidConfigError([`authServer: ${problem}`]);
-      const made = [files().signing.length === 0 && 'signing key', files().hmac.length === 0 && 'HMAC secret'];
-      const names = made.filter((each) => each !== false);
-      if (names.length > 0) log.warn({ made: names, isShared, isSealed: files().hmac.length > 0 }, MADE);
-    },
+    report: trouble.report,
+    start: () => startWith(keys, files(), { log, isShared }),
   };
+};
+
+const startWith = async (
+  keys: Keys,
+  files: KeyFiles,
+  { log, isShared }: { readonly log: Pick<Log, 'warn'>; readonly isShared: boolean },
+): Promise<void> => {
+  const problem = await keys.problem();
+  if (problem !== undefined) throw new InvalidConfigError([`authServer: ${problem}`]);
+  // Keys that are shared may be in a store that is away: nothing waits for them.
+  void keys.watch();
+  const made = [files.signing.length === 0 && 'signing key', files.hmac.length === 0 && 'HMAC secret'];
+  const names = made.filter((each) => each !== false);
+  if (names.length > 0) log.warn({ made: names, isShared, isSealed: files.hmac.length > 0 }, MADE);
 };
 
 const MADE =

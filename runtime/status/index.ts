@@ -3,6 +3,7 @@
  */
 
 export type {
+  AuthServerReport,
   BackendReport,
   BackendStatus,
   CircuitState,

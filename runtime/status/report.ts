@@ -15,6 +15,8 @@ export interface StatusReport {
   };
   /** Absent where sessions are kept in the process. */
   readonly sessionStore?: SessionStoreReport;
+  /** Absent where there is no authorization server. */
+  readonly authServer?: AuthServerReport;
   /** `config.metadata`. */
   readonly metadata?: Metadata;
   /** Tools offered to an anonymous caller after aggregation. */
@@ -44,6 +46,15 @@ export interface SessionStoreReport {
   /** RFC 3339. */
   readonly since: string;
   /** Why the state is not `up`, as the store reports it. */
+  readonly reason?: string;
+}
+
+/** Whether the authorization server works; while it does not, it answers with 503. */
+export interface AuthServerReport {
+  readonly state: 'up' | 'keys-unusable' | 'store-away';
+  /** RFC 3339. */
+  readonly since: string;
+  /** Why the state is not `up`, without a secret. */
   readonly reason?: string;
 }
 

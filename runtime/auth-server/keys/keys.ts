@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import { VmcpError } from '../../errors.ts';
 import type { Clock, ReadSecret } from '../../process/index.ts';
 import type { Store } from '../../store/index.ts';
 import { WatchedFiles } from './watched-files.ts';
@@ -7,6 +8,7 @@ import { sealerFor } from './sealer.ts';
 import { type KnownSecret, knownSecrets, spreadFirst } from './secret-spread.ts';
 import { isTooShort, type ReadBytes, type Secrets, secretIn, secretsIn, TOO_SHORT } from './secrets.ts';
 import { type SigningKeys, signingKeysIn } from './signing-keys.ts';
+import type { Troubles } from '../troubles.ts';
 
 /** Paths of the keys; an empty list: they are made. */
 export interface KeyFiles {
@@ -22,6 +24,8 @@ export interface KeysDeps {
   readonly isShared: boolean;
   /** Stand in where no files are named. */
   readonly made: MadeKeys;
+  /** Hears why they cannot be used, and, with undefined, that they can; more often than that changes. */
+  readonly onTrouble?: Troubles['tell'];
 }
 
 /** What the authorization server signs and seals with. */
@@ -37,12 +41,14 @@ export interface Keys {
   readonly onChanged: (listener: () => void) => () => void;
   /** Why the server must not start with these keys; a file that is not there yet is no such reason. */
   readonly problem: () => Promise<string | undefined>;
+  /** Reads them, and again from time to time, before anything is asked for. Never throws. */
+  readonly watch: () => Promise<void>;
   readonly close: () => void;
 }
 
 /** The keys in the files of the moment, watched as they change; without files, keys that are made. */
 export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
-  const { readSecret, readBytes, clock, isShared, made } = deps;
+  const { readSecret, readBytes, clock, isShared, made, onTrouble } = deps;
   const signing = new WatchedFiles({
     read: async () =>
       files().signing.length > 0
@@ -50,6 +56,7 @@ export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
         : [(await made.current()).signingKey],
     make: async (pems) => keySetOf(await signingKeysIn(pems.map((pem) => pem?.toString()))),
     clock,
+    onRead: (failure) => onTrouble?.('signing keys', reasonOf(failure)),
   });
   let known: readonly KnownSecret[] | undefined;
   const secrets = new WatchedFiles({
@@ -60,6 +67,7 @@ export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
       return (known = knownSecrets(found, isShared ? known : undefined, clock.now()));
     },
     clock,
+    onRead: (failure) => onTrouble?.('HMAC secrets', reasonOf(failure)),
   });
   return {
     isShared,
@@ -67,6 +75,7 @@ export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
     signing: async () => (await signing.current()).keys,
     published: async () => (await signing.lastUsable()).published,
     onChanged: (listener) => signing.onChanged(listener),
+    watch: async () => void (await Promise.allSettled([signing.current(), secrets.current()])),
     problem: async () => {
       const [first] = files().hmac;
       const secret = first === undefined ? undefined : secretIn(await readBytes(first));
@@ -78,6 +87,13 @@ export const openKeys = (files: () => KeyFiles, deps: KeysDeps): Keys => {
       made.close();
     },
   };
+};
+
+/** Without a secret. The store, which made keys may be in, has a word of its own when it is away. */
+const reasonOf = (failure: unknown): string | undefined => {
+  if (failure === undefined) return undefined;
+  if (!(failure instanceof VmcpError)) return 'they cannot be read';
+  return failure.code === 'store_unavailable' ? undefined : (failure.detail ?? failure.message);
 };
 
 export interface NamedKeysDeps extends Omit<KeysDeps, 'made'>, MadeKeysDeps {

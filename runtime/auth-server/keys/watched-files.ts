@@ -13,6 +13,8 @@ export interface WatchedFilesDeps<T> {
   /** Throws where the sources cannot be used. */
   readonly make: (sources: readonly Source[]) => T | Promise<T>;
   readonly clock: Clock;
+  /** Hears of each read that has failed, with why, and of each that has not. */
+  readonly onRead?: (failure?: unknown) => void;
 }
 
 /** What is made of files that may change at any time: the same value as long as they stay the same. */
@@ -55,13 +57,27 @@ export class WatchedFiles<T> {
   }
 
   #latest(): Promise<T> {
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-      this.#idle?.cancel();
-      if (!this.#isClosed) this.#idle = this.#deps.clock.after(IDLE_AGE_MS, () => void this.#latest().catch(() => {}));
-    });
+    this.#reading ??= this.#read()
+      .then(...this.#heard)
+      .finally(() => {
+        this.#reading = undefined;
+        this.#idle?.cancel();
+        if (!this.#isClosed)
+          this.#idle = this.#deps.clock.after(IDLE_AGE_MS, () => void this.#latest().catch(() => {}));
+      });
     return this.#reading;
   }
+
+  readonly #heard = [
+    (made: T): T => {
+      this.#deps.onRead?.();
+      return made;
+    },
+    (error: unknown): never => {
+      this.#deps.onRead?.(error);
+      throw error;
+    },
+  ] as const;
 
   async #read(): Promise<T> {
     const sources = await this.#deps.read();

@@ -1,4 +1,5 @@
 import type {
+  AuthServerReport,
   BackendReport,
   BackendStatus,
   CircuitState,
@@ -35,6 +36,8 @@ export interface MergedReports {
   readonly refused: ReadonlyMap<string, readonly string[]>;
   /** Stores that are not `up`, by name of the pod that says so. */
   readonly storeTroubles: ReadonlyMap<string, SessionStoreReport>;
+  /** Authorization servers that are not `up`, by name of the pod that says so. */
+  readonly authServerTroubles: ReadonlyMap<string, AuthServerReport>;
 }
 
 /**
@@ -70,6 +73,11 @@ export const mergeReports = (reports: PodReports): MergedReports => {
     storeTroubles: new Map(
       answered.flatMap(({ pod, report: { sessionStore } }) =>
         sessionStore === undefined || sessionStore.state === 'up' ? [] : [[pod, sessionStore]],
+      ),
+    ),
+    authServerTroubles: new Map(
+      answered.flatMap(({ pod, report: { authServer } }) =>
+        authServer === undefined || authServer.state === 'up' ? [] : [[pod, authServer]],
       ),
     ),
   };

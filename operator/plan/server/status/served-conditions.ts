@@ -41,7 +41,7 @@ export const servedConditions = (
   ...[...facts, statusReachable, ready].map((condition) => condition(statusInput, phase)),
   ...[...problems, ...PROBLEMS].flatMap((condition) => condition(statusInput) ?? []),
   ...sharedConditions(statusInput.bundle.shared),
-  ...keptConditions(statusInput, ['ConfigRefused', 'SessionStoreAway', ...reported]),
+  ...keptConditions(statusInput, ['AuthServerUnavailable', 'ConfigRefused', 'SessionStoreAway', ...reported]),
   ...stalled(statusInput.newest.stalledBy),
 ];
 
@@ -150,6 +150,14 @@ const sessionStoreAway: Problem = ({ reports: { storeTroubles } }) => {
   );
 };
 
+const authServerUnavailable: Problem = ({ reports: { authServerTroubles } }) => {
+  if (authServerTroubles.size === 0) return undefined;
+  const each = [...authServerTroubles].map(([pod, { state, reason }]) => `pod ${pod}: ${reason ?? state}`);
+  const message = `nobody can sign in, and no token is refreshed: ${each.join('; ')}; see docs/authorization-server.md`;
+  const hasKeys = [...authServerTroubles.values()].every(({ state }) => state !== 'keys-unusable');
+  return problem('AuthServerUnavailable', hasKeys ? 'NoAnswer' : 'KeysUnusable', message);
+};
+
 const isDown = ({ state }: SessionStoreReport): boolean => state === 'down';
 
 /**
@@ -177,6 +185,7 @@ const PROBLEMS: readonly Problem[] = [
   limitsPerReplica,
   backendsNeedUsers,
   sessionStoreAway,
+  authServerUnavailable,
   configRefused,
   audienceShared,
 ];

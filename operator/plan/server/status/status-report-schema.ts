@@ -49,6 +49,13 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
       reason: text(1024).exactOptional(),
     })
     .exactOptional(),
+  authServer: z
+    .object({
+      state: z.enum(['up', 'keys-unusable', 'store-away']),
+      since: z.iso.datetime().max(64),
+      reason: text(1024).exactOptional(),
+    })
+    .exactOptional(),
   toolCount: count,
   backends: z
     .array(

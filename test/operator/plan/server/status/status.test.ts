@@ -70,6 +70,30 @@ for (const [state, reason] of [
   });
 }
 
+for (const [state, reason] of [
+  ['keys-unusable', 'KeysUnusable'],
+  ['store-away', 'NoAnswer'],
+  ['up', undefined],
+] as const) {
+  test(`an authorization server that is ${state} in a pod ${reason ? `is reported as ${reason}` : 'needs no word'}`, () => {
+    const authServer = {
+      state,
+      since: '2026-01-01T00:00:00.000Z',
+      ...(reason && { reason: 'signing key 1 is missing' }),
+    };
+    const plan = planOf({
+      objects: [server(), group(), entry('a'), availableDeployment],
+      reports: new Map([
+        ['pod-a', report({ a: 'ready' })],
+        ['pod-b', { ...report({ a: 'ready' }), authServer }],
+      ]),
+    });
+    const told = condition(plan, 'AuthServerUnavailable');
+    assert.equal(told?.reason, reason);
+    if (reason) assert.match(told?.message ?? '', /: pod pod-b: signing key 1 is missing;/);
+  });
+}
+
 test('a timeout for a backend that the server does not have is reported', () => {
   const config = { operational: { timeouts: { perWorkload: { a: '1s', nope: '1s' } } } };
   const told = condition(planOf({ objects: [server({ config }), group(), entry('a')] }), 'UnknownWorkload');
