@@ -4,6 +4,7 @@ import type { ErrorCode } from '../errors.ts';
 import { LIST_KINDS } from '../mcp/index.ts';
 import type { Needed, OfferedBackend, Overlay } from './live-catalog.ts';
 import { type LruBounds, lruCache, type LruCache } from '../process/index.ts';
+import { sharedOverlays } from './shared-overlays.ts';
 
 export interface OverlayDeps {
   /**
@@ -95,7 +96,7 @@ export interface Overlays {
 export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays => {
   const { now, listed = () => undefined } = deps;
   const known = lruCache<CachedOverlay>(bounds);
-  const { refresh, ask } = listing(deps, known);
+  const { refresh, ask } = listing(deps, known, sharedOverlays());
   const noteChange: Overlays['noteChange'] = (caller, change, backend) => {
     const entry = known.get(callerKey(caller));
     if (!entry) return false;
@@ -145,6 +146,7 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
 const listing = (
   { list, now, listed = () => undefined }: OverlayDeps,
   known: Pick<LruCache<CachedOverlay>, 'get' | 'set' | 'delete'>,
+  shared: (overlay: Overlay) => Overlay,
 ) => {
   const put = (entry: CachedOverlay, caller: User, overlay: Overlay): void => {
     const key = callerKey(caller);
@@ -164,7 +166,7 @@ const listing = (
     const listing = list(caller, changed);
     const joined = (lists: Overlay): Overlay => {
       const own = withLastGood(lists, entry.overlay);
-      return changed ? replaced(entry.overlay ?? [], own) : own;
+      return shared(changed ? replaced(entry.overlay ?? [], own) : own);
     };
     if (listing) entry.parts = { of: async (names) => joined(await listing.only(names)), made: new Map(), changed };
     const refreshing = listing?.all
@@ -194,7 +196,7 @@ const listing = (
     const done = list(caller, names)
       ?.all.then((listed) => {
         noteAsked(entry, caller);
-        put(entry, caller, withNewlyListed(entry.overlay ?? [], listed));
+        put(entry, caller, shared(withNewlyListed(entry.overlay ?? [], listed)));
       })
       .finally(() => delete entry.asking);
     if (done) entry.asking = { done, token: digestOf(caller) };
