@@ -1,13 +1,5 @@
 import { type Call, type Caller, type CallRecord, weightierOutcome } from '../call/index.ts';
-import { VmcpError } from '../errors.ts';
-import {
-  type AddressedFetch,
-  type Fetch,
-  type NoteOutcome,
-  type Prove,
-  type Strategy,
-  relayed,
-} from '../outgoing/index.ts';
+import { type Fetch, type NoteOutcome, type Strategy, relayed } from '../outgoing/index.ts';
 import type { BackendDeps, BackendSettings } from './backend-settings.ts';
 import type { CircuitBreaker } from './discovery/circuit-breaker.ts';
 import { bundleOf } from './http/ca-bundle.ts';
@@ -23,7 +15,6 @@ export interface BackendClientDeps extends Omit<BackendDeps, 'events' | 'listeni
 
 /** The HTTP client of one backend; every request carries the caller's credential. */
 export class BackendClient {
-  readonly #backend: string;
   readonly #connection: Connection;
   readonly #strategy: Strategy;
   /** As the configuration spells it. */
@@ -33,12 +24,9 @@ export class BackendClient {
   readonly #send: Fetch;
   #closing: Promise<void> | undefined;
   readonly #currentCaller: BackendDeps['currentCaller'];
-  /** Adds scheme and host to requests, for strategies that sign them. */
-  readonly #addressed: (send: AddressedFetch) => Fetch;
 
   constructor(settings: BackendSettings, deps: BackendClientDeps) {
-    const { origin, protocol, host } = new URL(settings.url);
-    this.#backend = settings.name;
+    const { origin } = new URL(settings.url);
     this.#strategyType = settings.strategy.type;
     this.#strategy = deps.connectStrategy(settings.strategy, { name: settings.name, origin });
     const { limits } = deps;
@@ -49,8 +37,6 @@ export class BackendClient {
     this.#send = settings.relaysCredentials === true ? (request) => fetch(relayed(request)) : fetch;
     this.#addForwarded = forwardedHeaders(settings, deps);
     this.#currentCaller = deps.currentCaller;
-    const scheme = protocol === 'https:' ? 'https' : 'http';
-    this.#addressed = (send) => (request) => send({ ...request, scheme, host });
   }
 
   /** Whether the backend's lists may differ by user. */
@@ -59,12 +45,11 @@ export class BackendClient {
   }
 
   /** The gateway's own requests. */
-  readonly probe: Fetch = (request) => this.#fetchAs(PROBE)({ ...request, lane: 'control' });
+  readonly probe: Fetch = (request) => this.#fetchAs(() => PROBE)({ ...request, lane: 'control' });
 
   /** Sends as the caller, with the token that is valid at the time of sending. */
   fetchFor(caller: Caller, note?: NoteOutcome): Fetch {
-    if (caller.kind !== 'user' || !this.#strategy.prove) return this.#fetchAs(caller, note);
-    return async (request) => this.#fetchAs(this.#currentCaller(caller), note)(request);
+    return this.#fetchAs(() => this.#currentCaller(caller), note);
   }
 
   /**
@@ -81,7 +66,7 @@ export class BackendClient {
 
   /** Sends as the owner of a session, with the token that the owner has presented last at the time of sending. */
   fetchForOwner(owner: () => Caller): Fetch {
-    return async (request) => this.fetchFor(owner())(request);
+    return this.#fetchAs(() => this.#currentCaller(owner()));
   }
 
   /** Lets requests that are under way finish. */
@@ -107,31 +92,9 @@ export class BackendClient {
     };
   }
 
-  #fetchAs(caller: Caller, note?: NoteOutcome): Fetch {
-    const { prove } = this.#strategy;
-    const fetch = prove ? this.#withCredential(prove(caller, note)) : this.#send;
+  #fetchAs(callerNow: () => Caller, note?: NoteOutcome): Fetch {
+    const fetch = this.#strategy.prove?.(callerNow, note)(this.#send) ?? this.#send;
     return this.#addForwarded?.(fetch) ?? fetch;
-  }
-
-  /** A failure before anything is sent to the backend becomes `credential_unavailable`. */
-  #withCredential(prove: ReturnType<Prove>): Fetch {
-    return async (request) => {
-      let isSent = false;
-      const send = this.#addressed(
-        prove((addressed) => {
-          isSent = true;
-          return this.#send(addressed);
-        }),
-      );
-      try {
-        return await send(request);
-      } catch (cause) {
-        if (isSent || cause instanceof VmcpError) throw cause;
-        throw new VmcpError('credential_unavailable', `no credential for backend "${this.#backend}" is to be had`, {
-          cause,
-        });
-      }
-    };
   }
 }
 

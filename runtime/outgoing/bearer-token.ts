@@ -11,6 +11,7 @@ export const bearerToken = ({ tokenFile }: BlockInFile<'bearerToken'>, deps: Str
   return {
     dependsOnCaller: false,
     prove: proveWith<string>({
+      of,
       current: secret.current,
       renewed: (_caller, refused) => secret.renewed(refused),
       addTo: (request, token) => withHeader(request, 'authorization', `Bearer ${token}`),

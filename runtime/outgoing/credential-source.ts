@@ -1,10 +1,13 @@
 import type { Caller, CredentialOutcome } from '../call/index.ts';
-import type { VmcpError } from '../errors.ts';
-import type { BackendRequest, BackendResponse } from './fetch.ts';
-import type { AddressedRequest, CredentialMeasures, NoteOutcome, Prove } from './strategy.ts';
+import { VmcpError } from '../errors.ts';
+import type { BackendRequest, BackendResponse, Fetch } from './fetch.ts';
+import { type Named, noCredential } from './refusals.ts';
+import type { CredentialMeasures, NoteOutcome, Prove } from './strategy.ts';
 
 /** Where the credentials of one strategy for one backend come from. */
 export interface CredentialSource<V> {
+  /** For errors. */
+  readonly of: Named;
   /**
    * The credential of this caller. Undefined: the request is sent without one, as those of the gateway itself where
    * each user has their own. Throws VmcpError where there has to be one and there is none.
@@ -15,8 +18,8 @@ export interface CredentialSource<V> {
    * `current`.
    */
   readonly renewed: (caller: Caller, refused: V, wanted: Wanted) => Promise<V | undefined>;
-  /** The request with the credential. */
-  readonly addTo: (request: AddressedRequest, credential: V) => AddressedRequest | Promise<AddressedRequest>;
+  /** The request with the credential. Throws VmcpError where it cannot have it. */
+  readonly addTo: (request: BackendRequest, credential: V) => BackendRequest;
   /** The error for a caller whose credential was refused: a renewed one, too, or there is no other. */
   readonly refusal: (caller: Caller, isRenewed: boolean) => VmcpError;
   /**
@@ -44,53 +47,74 @@ export type Wanted = () => AbortSignal;
  */
 export const proveWith =
   <V>(source: CredentialSource<V>): Prove =>
-  (caller, note = unnoted) =>
+  (callerNow, note = unnoted) =>
   (next) =>
   async (request) => {
-    const { isRefusal = isUnauthorized, measures } = source;
-    const wanted = (): AbortSignal => givenUp(request);
     markUnsent(request);
-    const credential = await orNote(source.current, [caller, wanted], () => note('unavailable'));
-    if (credential === undefined) return next(request);
-    const withCredential = await source.addTo(request, credential);
-    note(taken(source, credential));
-    const response = await next(withCredential);
-    if (!isRefusal(response)) return response;
-    measures.refused();
-    markUnsent(request);
-    const newer = await orNote(source.renewed, [caller, credential, wanted], () => note('refused'));
-    const giveUp = (refused: V, isRenewed: boolean): never => {
-      note('refused');
-      const error = source.refusal(caller, isRenewed);
-      if (request.lane !== 'stream') source.onGivenUp?.(refused, error);
-      throw error;
-    };
-    if (newer === undefined) return giveUp(credential, false);
-    taken(source, newer);
-    const second = await next(await source.addTo(request, newer));
-    if (isRefusal(second)) {
-      measures.refused();
-      return giveUp(newer, true);
+    const caller = callerNow();
+    let credential: V | undefined;
+    let proven = request;
+    try {
+      const current = source.current(caller, () => givenUp(request));
+      // A credential that is there is not waited for: each wait costs every call.
+      credential = current instanceof Promise ? await current : current;
+      if (credential !== undefined) proven = source.addTo(request, credential);
+    } catch (error) {
+      note('unavailable');
+      throw asCredentialError(source.of, error);
     }
-    note('renewed');
-    return second;
+    if (credential === undefined) return next(request);
+    note(taken(source, credential));
+    const response = await next(proven);
+    if (!isRefused(source, response)) return response;
+    return sendRenewed(source, { caller, note, next, request, refused: credential });
   };
+
+interface Refused<V> {
+  readonly caller: Caller;
+  readonly note: NoteOutcome;
+  readonly next: Fetch;
+  readonly request: BackendRequest;
+  readonly refused: V;
+}
+
+const sendRenewed = async <V>(
+  source: CredentialSource<V>,
+  { caller, note, next, request, refused }: Refused<V>,
+): Promise<BackendResponse> => {
+  const giveUp = (last: V, isRenewed: boolean): never => {
+    note('refused');
+    const error = source.refusal(caller, isRenewed);
+    if (request.lane !== 'stream') source.onGivenUp?.(last, error);
+    throw error;
+  };
+  source.measures.refused();
+  markUnsent(request);
+  let newer: V | undefined;
+  let proven = request;
+  try {
+    newer = await source.renewed(caller, refused, () => givenUp(request));
+    if (newer !== undefined) proven = source.addTo(request, newer);
+  } catch (error) {
+    note('refused');
+    throw asCredentialError(source.of, error);
+  }
+  if (newer === undefined) return giveUp(refused, false);
+  taken(source, newer);
+  const second = await next(proven);
+  if (isRefused(source, second)) {
+    source.measures.refused();
+    return giveUp(newer, true);
+  }
+  note('renewed');
+  return second;
+};
 
 const unnoted: NoteOutcome = () => {};
 
-/** What `get` gives; an error is noted on its way. */
-const orNote = async <Given extends readonly unknown[], V>(
-  get: (...given: Given) => V | Promise<V>,
-  given: Given,
-  note: () => void,
-): Promise<V> => {
-  try {
-    return await get(...given);
-  } catch (error) {
-    note();
-    throw error;
-  }
-};
+/** Nothing was sent to the backend, which is not at fault. */
+const asCredentialError = (of: Named, error: unknown): VmcpError =>
+  error instanceof VmcpError ? error : noCredential(of, 'it cannot be had', { cause: error });
 
 /** Where a credential comes from; counted where that is a cache. */
 const taken = <V>({ isCached, measures }: CredentialSource<V>, credential: V): CredentialOutcome => {
@@ -103,7 +127,8 @@ const taken = <V>({ isCached, measures }: CredentialSource<V>, credential: V): C
 /** A request that is given up while it waits for its credential is not sent any more, and needs no cancellation. */
 const markUnsent = ({ idleTimeout }: BackendRequest): void => idleTimeout.onAbandoned(() => {}, 'unsent');
 
-const isUnauthorized = ({ status }: BackendResponse): boolean => status === 401;
+const isRefused = <V>({ isRefusal }: CredentialSource<V>, response: BackendResponse): boolean =>
+  isRefusal ? isRefusal(response) : response.status === 401;
 
 const givenUp = ({ idleTimeout }: BackendRequest): AbortSignal => {
   const controller = new AbortController();
@@ -113,7 +138,7 @@ const givenUp = ({ idleTimeout }: BackendRequest): AbortSignal => {
 };
 
 /** The request with this header, in place of any other of the name. */
-export const withHeader = (request: AddressedRequest, name: string, value: string): AddressedRequest => {
+export const withHeader = (request: BackendRequest, name: string, value: string): BackendRequest => {
   const key = name.toLowerCase();
   const headers: string[] = [];
   for (let index = 0; index < request.headers.length; index += 2) {

@@ -16,6 +16,7 @@ export const headerInjection = (block: BlockInFile<'headerInjection'>, deps: Str
   return {
     dependsOnCaller: false,
     prove: proveWith<string>({
+      of,
       current: secret.current,
       renewed: (_caller, refused) => secret.renewed(refused),
       addTo: (request, value) => withHeader(request, headerName, value),

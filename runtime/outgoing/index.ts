@@ -8,12 +8,4 @@ export { type CredentialSource, proveWith, withHeader } from './credential-sourc
 export { relayed } from './token-relay.ts';
 export { CredentialCache } from './credential-cache.ts';
 export type { IdleTimeout, AwaitedAnswer, BackendRequest, BackendResponse, Fetch, Unsent } from './fetch.ts';
-export type {
-  AddressedFetch,
-  ConnectStrategy,
-  CredentialMeasures,
-  NoteOutcome,
-  Prove,
-  Strategy,
-  StrategyDeps,
-} from './strategy.ts';
+export type { ConnectStrategy, CredentialMeasures, NoteOutcome, Prove, Strategy, StrategyDeps } from './strategy.ts';

@@ -3,22 +3,14 @@ import type { Clock, ReadSecret } from '../process/index.ts';
 import type { StrategyConfig } from '../config/index.ts';
 import type { GuardedFetch } from '../http/index.ts';
 import type { CredentialCache } from './credential-cache.ts';
-import type { BackendRequest, BackendResponse } from './fetch.ts';
-
-/** A request with scheme and host, which a signature may cover. */
-export interface AddressedRequest extends BackendRequest {
-  readonly scheme: 'http' | 'https';
-  /** As in the `Host` header: with the port unless it is the default of the scheme. */
-  readonly host: string;
-}
-
-export type AddressedFetch = (request: AddressedRequest) => Promise<BackendResponse>;
+import type { Fetch } from './fetch.ts';
 
 /**
  * Wraps the exchanges with a backend so that they carry the caller's credential, which is obtained or taken from a
- * cache for each request.
+ * cache for each request. `callerNow` is asked when a request is sent: a user may have shown a newer token since; it
+ * throws where the user has no valid one any more.
  */
-export type Prove = (caller: Caller, note?: NoteOutcome) => (next: AddressedFetch) => AddressedFetch;
+export type Prove = (callerNow: () => Caller, note?: NoteOutcome) => (next: Fetch) => Fetch;
 
 /** Called when a request is sent with a credential, and again when more is known of it. */
 export type NoteOutcome = (outcome: CredentialOutcome) => void;
@@ -26,8 +18,8 @@ export type NoteOutcome = (outcome: CredentialOutcome) => void;
 /** An outgoing strategy, connected to one backend. */
 export interface Strategy {
   /**
-   * Absent: requests are sent unchanged. Throws VmcpError where there is no credential for this caller; nothing is sent
-   * then.
+   * Absent: requests are sent unchanged. What it returns rejects with a VmcpError where there is no credential for this
+   * caller; nothing is sent then.
    */
   readonly prove?: Prove;
   /** Whether the backend's lists may differ by user, so that they are read for each user. */

@@ -19,6 +19,7 @@ export const tokenRelay = (
   return {
     dependsOnCaller: true,
     prove: proveWith<string>({
+      of,
       current: (caller) => (caller.kind === 'probe' ? undefined : tokenOf(caller, of)),
       // Only the caller can get another one.
       renewed: async () => undefined,

@@ -31,6 +31,7 @@ export const upstreamInject = (block: BlockInFile<'upstreamInject'>, deps: Strat
   return {
     dependsOnCaller: true,
     prove: proveWith<Held>({
+      of,
       current: async (caller) => {
         if (caller.kind === 'probe') return undefined;
         const current = await held(caller);

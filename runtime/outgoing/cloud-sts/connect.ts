@@ -58,9 +58,11 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
     return { key, credential: await credential, isCached: !(credential instanceof Promise) };
   };
   const scope = { region, service };
+  const { host } = new URL(backend.origin);
   return {
     dependsOnCaller: true,
     prove: proveWith<Kept>({
+      of,
       current,
       renewed: (caller, { key, credential }, wanted) => {
         cache.drop(key, credential);
@@ -70,7 +72,7 @@ export const cloudSts = (block: Block, deps: StrategyDeps): Strategy => {
         const header = unsendableHeader(request.headers);
         if (header !== undefined)
           throw noCredential(of, 'a header of the request has characters that cannot be signed', { detail: header });
-        return { ...request, headers: signedHeaders(request, credential, { ...scope, at: clock.now() }) };
+        return { ...request, headers: signedHeaders({ ...request, host }, credential, { ...scope, at: clock.now() }) };
       },
       isRefusal,
       refusal: (caller) => credentialRefused(of, caller),

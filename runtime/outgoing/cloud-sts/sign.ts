@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { SentText } from '../../json/index.ts';
-import type { AddressedRequest } from '../strategy.ts';
+import type { BackendRequest } from '../fetch.ts';
 import { canonicalHeaders, canonicalTarget, type Header, trimmedAll } from './canonical-request.ts';
 import type { RoleCredential } from './role-credential.ts';
 
@@ -11,7 +11,10 @@ export interface SigningScope {
 }
 
 /** The part of a request that is signed. */
-export type SignedRequest = Pick<AddressedRequest, 'method' | 'path' | 'host' | 'headers' | 'body'>;
+export interface SignedRequest extends Pick<BackendRequest, 'method' | 'path' | 'headers' | 'body'> {
+  /** As in the `Host` header: with the port unless it is the default of the scheme. */
+  readonly host: string;
+}
 
 /**
  * Header names and values of the request with its signature. It covers method, host, path, query, the hash of the body

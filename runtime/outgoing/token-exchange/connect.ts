@@ -20,6 +20,7 @@ export const tokenExchange = (block: BlockInFile<'tokenExchange'>, deps: Strateg
   return {
     dependsOnCaller: true,
     prove: proveWith<Exchanged>({
+      of,
       current: (caller, wanted) => {
         if (caller.kind === 'probe') return undefined;
         const subject = subjectOf(caller);

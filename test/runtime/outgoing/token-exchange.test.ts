@@ -15,8 +15,7 @@ import {
   type TokenEndpoint,
 } from '../../fixtures/token-endpoint.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
-import { connectStrategy, type StrategyDeps } from '../../../runtime/outgoing/index.ts';
-import type { AddressedRequest } from '../../../runtime/outgoing/strategy.ts';
+import { type BackendRequest, connectStrategy, type StrategyDeps } from '../../../runtime/outgoing/index.ts';
 import { userOf } from '../../fixtures/callers.ts';
 import { strategyDeps } from '../../fixtures/strategies.ts';
 import { hasCode } from '../store/has-code.ts';
@@ -438,10 +437,8 @@ describe('what a file may say of token_exchange', () => {
 });
 
 describe('the exchange of one request', () => {
-  const request = (onAbandoned: (abort: (reason: Error) => void) => void): AddressedRequest => ({
+  const request = (onAbandoned: (abort: (reason: Error) => void) => void): BackendRequest => ({
     method: 'POST',
-    scheme: 'https',
-    host: 'a.example',
     path: '/mcp',
     headers: ['authorization', 'Bearer of another'],
     body: undefined,
@@ -465,16 +462,16 @@ describe('the exchange of one request', () => {
       return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     });
     let abandon: (reason: Error) => void = never;
-    const sent = prove(userOf('alice'))(never)(request((abort) => (abandon = abort)));
+    const sent = prove(() => userOf('alice'))(never)(request((abort) => (abandon = abort)));
     await asked.promise;
-    abandon(new Error('given up'));
+    abandon(new VmcpError('cancelled', 'given up'));
     await assert.rejects(sent, /given up/);
   });
 
   test('has no token to exchange for a caller who has not signed in', async () => {
     const prove = proving(never);
     for (const caller of [{ kind: 'anonymous' } as const, userOf('local', { token: '' })])
-      await assert.rejects(prove(caller)(never)(request(() => {})), hasCode('credential_unavailable'));
+      await assert.rejects(prove(() => caller)(never)(request(() => {})), hasCode('credential_unavailable'));
   });
 
   covers('outgoing.token-exchange.subject-upstream', 'outgoing-auth.token-exchange.subject-provider');
@@ -501,17 +498,17 @@ describe('the exchange of one request', () => {
     const alice = userOf('alice', {
       upstreamToken: async (provider, use) => (uses.push(use), upstream.get(provider)),
     });
-    const sent: AddressedRequest[] = [];
-    const next = async (each: AddressedRequest) => {
+    const sent: BackendRequest[] = [];
+    const next = async (each: BackendRequest) => {
       sent.push(each);
       return { status: 200, headers: {}, body: Buffer.alloc(0) };
     };
-    await prove(alice)(next)(request(() => {}));
+    await prove(() => alice)(next)(request(() => {}));
     assert.equal(forms[0]?.get('subject_token'), 'of alice at github');
     assert.deepEqual(uses, [{ backend: 'a', recipients: ['https://a.example', 'https://idp.example'] }]);
     assert.deepEqual(sent[0]?.headers, ['authorization', 'Bearer x'], 'in place of any other');
     upstream.clear();
-    await assert.rejects(prove(alice)(never)(request(() => {})), (error) => {
+    await assert.rejects(prove(() => alice)(never)(request(() => {})), (error) => {
       assert.ok(error instanceof VmcpError && hasCode('login_required')(error));
       assert.deepEqual(error.challenge, { error: 'insufficient_scope', scope: 'upstream:github' });
       return true;

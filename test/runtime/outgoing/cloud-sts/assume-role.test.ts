@@ -121,9 +121,9 @@ describe('in place of credentials the service may send', () => {
         abandon = abort;
       },
     };
-    const sent = assert.rejects(strategy.send(alice, { idleTimeout }), /^Error: cancelled$/);
+    const sent = assert.rejects(strategy.send(alice, { idleTimeout }), /^VmcpError: cancelled$/);
     await arrived.promise;
-    abandon(new Error('cancelled'));
+    abandon(new VmcpError('cancelled', 'cancelled'));
     await sent;
     assert.deepEqual(strategy.clock.pending(), []);
   });
