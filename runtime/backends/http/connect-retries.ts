@@ -1,4 +1,5 @@
 import type { buildConnector } from 'undici';
+import { systemClock } from '../../process/index.ts';
 
 /** Pauses before the second and the third attempt; in real time, as undici measures the time-out of an attempt. */
 const PAUSES_MS = [50, 200] as const;
@@ -31,7 +32,7 @@ export const withConnectRetries =
         const [error] = outcome;
         const pauseMs = error && 'code' in error && MAY_PASS.has(error.code) ? pauses.next().value : undefined;
         if (pauseMs === undefined) return callback(...outcome);
-        setTimeout(attempt, pauseMs).unref();
+        systemClock.after(pauseMs, attempt);
       });
     attempt();
   };
