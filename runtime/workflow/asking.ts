@@ -24,5 +24,9 @@ export class Asking {
 
 /** Throws `client_cannot_answer`. */
 export const refuseQuestion = (): never => {
-  throw new VmcpError('client_cannot_answer', 'a tool asks the user while its workflow is a task');
+  throw new VmcpError(
+    'client_cannot_answer',
+    'the tool asked the user while its workflow was a task, which takes questions of elicitation steps alone; ' +
+      'have such a step ask before, or call without the extension for tasks',
+  );
 };

@@ -71,7 +71,14 @@ export interface ArgumentsPlan {
   readonly expand: (expand: Expand, data: TemplateData, typeOf: TypeOfArgument) => Buffer;
 }
 
-export type TypeOfArgument = (name: string) => ValueType | undefined;
+/** Undefined: a text. */
+export type TypeOfArgument = (name: string) => ArgumentType | undefined;
+
+export interface ArgumentType {
+  readonly type: ValueType;
+  /** It may be null, too. */
+  readonly isNullable: boolean;
+}
 
 /** The template that an argument is; undefined: a value that is passed as it is. */
 export const templateIn = (value: unknown): Template | undefined =>
@@ -96,8 +103,11 @@ export const planArguments = (args: Readonly<Record<string, unknown>> = {}): Arg
   };
 };
 
-const typed = (text: string, type: ValueType | undefined): unknown =>
-  type === undefined ? text : (valueOfText(text, type) ?? text);
+const typed = (text: string, wanted: ArgumentType | undefined): unknown => {
+  if (wanted === undefined || wanted.type === 'string') return text;
+  if (wanted.isNullable && text.trim() === 'null') return null;
+  return valueOfText(text, wanted.type) ?? text;
+};
 
 /** Throws StepFailure where the text is neither true nor false. */
 export const isTrue = (text: string): boolean => {

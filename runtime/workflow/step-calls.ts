@@ -4,6 +4,7 @@ import {
   type Caller,
   type Dispatch,
   type NewInnerCall,
+  type Reply,
   UNVERIFIED_ISSUER,
 } from '../call/index.ts';
 import type { CallerCatalog, StepTool } from '../catalog/index.ts';
@@ -17,7 +18,7 @@ import type { Expand } from './expansion.ts';
 import { StepFailure } from './failure.ts';
 import { Slots } from './slots.ts';
 import type { StepContext } from './step.ts';
-import { toolResultIn } from './tool-result.ts';
+import { type ToolResult, toolResultIn } from './tool-result.ts';
 import { typeOfArguments } from './tool-schemas.ts';
 
 /** How often a workflow may lead to another one, at whichever gateways: docs/composite-tools.md "Loops". */
@@ -52,7 +53,6 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
   const meta = Buffer.from(JSON.stringify({ [HOPS]: nextHop(call) }));
   const slots = new Slots(LIMITS.callsPerWorkflow);
   const share = new Share(bytes);
-  const client = withoutTasks(call.client, onAsk);
   let taken = 0;
   const take = (size: number): void => {
     taken += size;
@@ -75,13 +75,41 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
         const inner = innerCall(of, { name: tool.name, args: text, origin: 'workflow', meta });
         // A token that has ended since the workflow began is good for no further call.
         const caller = isVerified(of.caller) ? currentCaller(of.caller) : of.caller;
-        const reply = await dispatch({ ...inner, caller, signal, client });
+        const asked = noted(onAsk);
+        const reply = await dispatch({ ...inner, caller, signal, client: withoutTasks(call.client, asked.onAsk) });
         if (reply.kind === 'whole') take(reply.body?.length ?? 0);
-        return toolResultIn(reply);
+        return resultOf(reply, asked.refusal());
       });
     },
     end: () => share.release(),
   };
+};
+
+type OnAsk = StepCallsDeps['onAsk'];
+
+/** `onAsk` of one call, and the error with which the last question of its tool was refused. */
+const noted = (onAsk: OnAsk): { readonly onAsk: OnAsk; readonly refusal: () => VmcpError | undefined } => {
+  let refusal: VmcpError | undefined;
+  const ask = (): void => {
+    try {
+      onAsk?.();
+    } catch (error) {
+      if (error instanceof VmcpError) refusal = error;
+      throw error;
+    }
+  };
+  return { onAsk: onAsk && ask, refusal: () => refusal };
+};
+
+/** A tool whose question was refused often says of it only that it had no answer. */
+const resultOf = (reply: Reply, refusal: VmcpError | undefined): ToolResult => {
+  if (!refusal) return toolResultIn(reply);
+  try {
+    return toolResultIn(reply);
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error;
+    throw new StepFailure(`${error.message} (${refusal.message})`, { isFinal: true });
+  }
 };
 
 /** False: this process has not verified the token; the backend that gets it decides. */
@@ -108,7 +136,7 @@ const nextHop = ({ request: { bytes, meta } }: Call): number => {
 };
 
 /** A step waits for its result: a backend must not answer it with a task. */
-const withoutTasks = (client: CallClient, onAsk: StepCallsDeps['onAsk']): CallClient => {
+const withoutTasks = (client: CallClient, onAsk: OnAsk): CallClient => {
   if (!supportsTasks(client.capabilities)) return client;
   const capabilities = replacedMember(client.capabilities, 'extensions', (extensions) =>
     withoutMembers(extensions, (bytes, keyAt) => isText(bytes, keyAt, TASKS_EXTENSION)),

@@ -1,7 +1,7 @@
 import type { BackendTarget } from '../call/index.ts';
 import { objectIn } from '../json/index.ts';
 import type { ListedItem } from '../mcp/index.ts';
-import type { TypeOfArgument } from './expansion.ts';
+import type { ArgumentType, TypeOfArgument } from './expansion.ts';
 import { isObjectValue, type ValueType } from './values.ts';
 
 const known = new WeakMap<ListedItem, TypeOfArgument>();
@@ -18,13 +18,24 @@ export const typeOfArguments = ({ listed }: BackendTarget): TypeOfArgument => {
 
 const typesIn = (schema: unknown): TypeOfArgument => {
   const properties = isObjectValue(schema) ? schema['properties'] : undefined;
-  const types = new Map<string, ValueType>();
+  const types = new Map<string, ArgumentType>();
   for (const [name, property] of Object.entries(isObjectValue(properties) ? properties : {})) {
-    const type = isObjectValue(property) ? property['type'] : undefined;
-    if (isValueType(type)) types.set(name, type);
+    const type = typeIn(property);
+    if (type) types.set(name, type);
   }
   return (name) => types.get(name);
 };
+
+/** `type: integer`; for what may be null, too, `type: [integer, 'null']` or `anyOf` of both. Undefined: several types. */
+const typeIn = (schema: unknown): ArgumentType | undefined => {
+  const { type, anyOf, oneOf } = isObjectValue(schema) ? schema : {};
+  const types = type === undefined ? typesOfEach(anyOf ?? oneOf) : [type].flat();
+  const [only, ...others] = types.filter((each) => each !== 'null');
+  return isValueType(only) && others.length === 0 ? { type: only, isNullable: types.length > 1 } : undefined;
+};
+
+const typesOfEach = (schemas: unknown): readonly unknown[] =>
+  Array.isArray(schemas) ? schemas.map((each: unknown) => (isObjectValue(each) ? each['type'] : undefined)) : [];
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean', 'object', 'array']);
 

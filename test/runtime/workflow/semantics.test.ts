@@ -22,10 +22,20 @@ import { type CaseFile, type SemanticCase, semanticCases, type ToolAnswer } from
 
 const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array'] as const;
 
+/** Arguments of more than one type. */
+const MIXED = {
+  nullable: { type: ['integer', 'null'] },
+  either: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
+  several: { type: ['integer', 'string'] },
+};
+
 /** A tool that wants an argument of each type, under the name of the type. */
 const typed = JSON.stringify({
   name: 'typed',
-  inputSchema: { type: 'object', properties: Object.fromEntries(TYPES.map((type) => [type, { type }])) },
+  inputSchema: {
+    type: 'object',
+    properties: { ...Object.fromEntries(TYPES.map((type) => [type, { type }])), ...MIXED },
+  },
 });
 
 const TOOLS = ['one', 'two', 'three', 'four', 'dotted.name', typed];

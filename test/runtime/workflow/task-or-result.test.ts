@@ -61,6 +61,21 @@ describe('a workflow that may be a task', () => {
     assert.equal(count(b.backend, 'tools/call'), 1);
   });
 
+  test('says so where a tool has failed because its question was refused', async () => {
+    const answer = sendTask(running.url, { tool: 'slow' });
+    const there = await b.next();
+    clock.advance(10_000);
+    const task = String(resultOf(await answer)['taskId']);
+    there.say(QUESTION);
+    await b.answerTo(7);
+    there.finish({ isError: true, content: [{ type: 'text', text: 'no answer' }] });
+    let got: Readonly<Record<string, unknown>> = {};
+    while (!('result' in got)) got = resultOf(await sendTask(running.url, { method: 'tasks/get', task }));
+    const text = JSON.stringify(got['result']);
+    assert.match(text, /step \\"one\\" failed: no answer \(the tool asked the user while its workflow was a task/);
+    assert.match(text, /have such a step ask before, or call without the extension for tasks/);
+  });
+
   test('is none where the workflow is over before, or its client takes no tasks', async () => {
     const fast = sendTask(running.url, { tool: 'slow' });
     (await b.next()).finish('done');
