@@ -16,9 +16,18 @@ export function* upstreamWarnings({ authServer }: Config): Generator<string> {
     for (const [path, what] of doubtsOf(provider)) yield `authServer.upstreamProviders[${index}].${path}: ${what}`;
 }
 
+/** The aliases of Microsoft Entra: docs/upstream-providers.md "Microsoft Entra" */
+const OF_MANY_TENANTS =
+  /^https:\/\/login\.(?:microsoftonline\.(?:com|us)|partner\.microsoftonline\.cn)\/(?:common|organizations|consumers)(?:\/|$)/i;
+
 function* doubtsOf({ oidcConfig, oauth2Config }: UpstreamProviderConfig): Generator<readonly [string, string]> {
   if (oidcConfig && !oidcConfig.scopes.includes('openid') && oidcConfig.userInfoOverride === undefined)
     yield ['oidcConfig.scopes', 'without openid the provider sends no ID token, so every sign-in fails; add openid'];
+  if (oidcConfig && OF_MANY_TENANTS.test(oidcConfig.issuerUrl))
+    yield [
+      'oidcConfig.issuerUrl',
+      'many tenants share this address, whose metadata names another issuer, so every sign-in fails; write the id of one tenant in its path',
+    ];
   if (oauth2Config?.dcrConfig && oauth2Config.clientSecretFile !== undefined)
     yield [
       'oauth2Config.clientSecretFile',

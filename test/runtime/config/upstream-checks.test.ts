@@ -84,6 +84,10 @@ test('validate warns of providers whose sign-ins can only fail, and of a secret 
   assert.deepEqual(warned(oidc({})), []);
   assert.deepEqual(warned(oidc({ scopes: ['email'], userInfoOverride })), []);
   assert.match(warned(oidc({ scopes: ['email'] })).join(), /^oidcConfig\.scopes: without openid/);
+  const entra = (tenant: string) => warned(oidc({ issuerUrl: `https://login.microsoftonline.com/${tenant}/v2.0` }));
+  for (const alias of ['common', 'organizations', 'consumers'])
+    assert.match(entra(alias).join(), /^oidcConfig\.issuerUrl: many tenants share this address/);
+  assert.deepEqual(entra('11111111-2222-3333-4444-555555555555'), []);
   assert.deepEqual(warned(provider({ tokenEndpoint: 'http://127.0.0.1:1/token' })), []);
   assert.match(
     warned(provider({ tokenEndpoint: 'http://o.example/token' })).join(),
