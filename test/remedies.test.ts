@@ -179,7 +179,8 @@ const REMOVED: Readonly<Record<string, string>> = {
   'runtime/optimizer/search/synonyms.ts: delete remove memory': 'words that mean the same in a search',
   'runtime/workflow-checks/elicitation-schema.ts: remove it': 'a keyword of a question',
   'runtime/workflow-checks/json-schema.ts: remove it': 'a keyword of a schema',
-  'runtime/workflow-checks/step-fields.ts: remove it': 'a field that another type of step has',
+  'runtime/workflow-checks/step-fields.ts: remove it':
+    'a field that another type of step, or another onError.action, has',
 };
 
 const root = new URL('..', import.meta.url);

@@ -4,7 +4,14 @@ import { elicitationProblems } from './elicitation-schema.ts';
 import { schemaProblems } from './json-schema.ts';
 import { outputProblems, outputTemplates } from './output-properties.ts';
 import { type ReadTemplate, parameterNames, readTemplate, strayReferences } from './references.ts';
-import { fieldProblems, idleFields, undeclaredRequired } from './step-fields.ts';
+import {
+  fieldProblems,
+  idleFields,
+  idleRetries,
+  timeProblem,
+  undeclaredRequired,
+  unfitDefaults,
+} from './step-fields.ts';
 import {
   type WorkflowFinding,
   type WrittenStep,
@@ -39,6 +46,7 @@ export const checkWorkflow = (workflow: WrittenWorkflow): WorkflowFindings => {
   const templates = [...readSteps.flatMap(({ read }) => read), ...result.read];
   const problems = [
     ...parameterProblems(workflow),
+    ...timeProblem(workflow.timeoutMs, ['timeout']),
     ...steps.flatMap(({ step, problems }) => [...problems, ...fieldProblems(step), ...questionProblems(step)]),
     ...result.problems,
     ...outputProblems(output),
@@ -51,8 +59,10 @@ export const checkWorkflow = (workflow: WrittenWorkflow): WorkflowFindings => {
     problems: [],
     doubts: unique([
       ...undeclaredRequired(parameters),
+      ...unfitDefaults(parameters),
       ...timeoutDoubts(workflow),
       ...readSteps.flatMap(idleFields),
+      ...readSteps.flatMap(idleRetries),
       ...inferredDependencies(readSteps),
       ...readsOfAllSteps(readSteps),
       ...incompleteDefaults(readSteps, result.read),

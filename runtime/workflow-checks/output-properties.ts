@@ -1,3 +1,4 @@
+import { isOfType, isTextOfType } from './json-types.ts';
 import {
   type Fields,
   type Path,
@@ -43,26 +44,21 @@ const propertyProblems = (path: Path, fields: Fields, isRequired: boolean): read
     ];
   if (isRequired && value === undefined && otherwise === undefined && nested === undefined)
     return [{ path, reason: 'is required, and nothing gives it a value', remedy: 'set value' }];
-  if (typeof value !== 'string' || value.includes('{{') || typeof type !== 'string' || otherwise !== undefined)
-    return [];
-  if (isOfType(value, type)) return [];
+  if (typeof type !== 'string') return [];
+  if (otherwise !== undefined && otherwise !== null)
+    return isUsable(otherwise, type)
+      ? []
+      : [{ path: [...path, 'default'], reason: `is never of type ${type}`, remedy: 'write one of this type' }];
+  if (typeof value !== 'string' || value.includes('{{') || isTextOfType(value, type)) return [];
   return [
     { path: [...path, 'value'], reason: `is never of type ${type}`, remedy: 'write a template, or another type' },
   ];
 };
 
-/** Whether a text without templates can be read as the type. */
-const isOfType = (text: string, type: string): boolean => {
-  if (type === 'string') return true;
-  if (type === 'boolean') return /^\s*(?:true|false)\s*$/i.test(text);
-  try {
-    const value = JSON.parse(text) as unknown;
-    if (type === 'array') return Array.isArray(value);
-    if (type === 'object') return fieldsIn(value) !== undefined;
-    return type === 'integer' ? Number.isInteger(value) : typeof value === 'number';
-  } catch {
-    return false;
-  }
+/** A default that cannot be made to be of the type is never used. */
+const isUsable = (value: unknown, type: string): boolean => {
+  if (type === 'string' || isOfType(value, type)) return true;
+  return typeof value === 'string' && isTextOfType(value, type);
 };
 
 interface Property {

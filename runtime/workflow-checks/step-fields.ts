@@ -1,15 +1,17 @@
+import { isBooleanText, isOfType } from './json-types.ts';
 import { type Fields, type WorkflowFinding, type WrittenStep, fieldsIn, textsIn } from './written.ts';
 
 /** What single fields of a step cannot mean. */
 export const fieldProblems = ({ type, fields, path }: WrittenStep): readonly WorkflowFinding[] => [
   ...wordProblem(fields, [...path, 'condition']),
+  ...timeProblem(fields['timeout'], [...path, 'timeout']),
   ...(type === 'forEach' ? loopProblems(fields, path) : []),
 ];
 
 /** A condition that is the same for every call, and no answer. */
 const wordProblem = (fields: Fields, path: WrittenStep['path']): readonly WorkflowFinding[] => {
   const { condition } = fields;
-  if (typeof condition !== 'string' || condition.includes('{{') || /^\s*(?:true|false)\s*$/i.test(condition)) return [];
+  if (typeof condition !== 'string' || condition.includes('{{') || isBooleanText(condition)) return [];
   return [
     {
       path,
@@ -18,6 +20,14 @@ const wordProblem = (fields: Fields, path: WrittenStep['path']): readonly Workfl
     },
   ];
 };
+
+/** `time`: milliseconds, or a text. */
+export const timeProblem = (time: unknown, path: WrittenStep['path']): readonly WorkflowFinding[] =>
+  time === 0 || (typeof time === 'string' && NO_TIME.test(time))
+    ? [{ path, reason: 'is over before anything is done', remedy: 'set a longer time' }]
+    : [];
+
+const NO_TIME = /^(?:0+(?:\.0+)?(?:ns|us|µs|ms|s|m|h))+$/;
 
 const loopProblems = (fields: Fields, path: WrittenStep['path']): readonly WorkflowFinding[] => {
   const { collection, itemVar, step } = fields;
@@ -41,7 +51,12 @@ const loopProblems = (fields: Fields, path: WrittenStep['path']): readonly Workf
           },
         ]
       : []),
-    ...(inner === undefined ? [] : wordProblem(inner, [...path, 'step', 'condition'])),
+    ...(inner === undefined
+      ? []
+      : [
+          ...wordProblem(inner, [...path, 'step', 'condition']),
+          ...timeProblem(inner['timeout'], [...path, 'step', 'timeout']),
+        ]),
   ];
 };
 
@@ -75,6 +90,38 @@ export const idleFields = ({ type, fields, path }: WrittenStep): readonly Workfl
       reason: `means nothing for a step of type ${type}`,
       remedy: 'remove it, or set another type',
     }));
+
+const OF_RETRY = ['retryCount', 'retryDelay'];
+
+/** How often to try again, where nothing is tried again. */
+export const idleRetries = ({ fields, path }: WrittenStep): readonly WorkflowFinding[] =>
+  [
+    { onError: fieldsIn(fields['onError']), at: path },
+    { onError: fieldsIn(fieldsIn(fields['step'])?.['onError']), at: [...path, 'step'] },
+  ].flatMap(({ onError, at }) => {
+    const { action = 'abort' } = onError ?? {};
+    if (onError === undefined || action === 'retry') return [];
+    return OF_RETRY.filter((name) => onError[name] !== undefined).map((name) => ({
+      path: [...at, 'onError', name],
+      reason: `means nothing where action is ${String(action)}`,
+      remedy: 'set action: retry, or remove it',
+    }));
+  });
+
+/** Defaults of parameters with which every call is refused that lacks the parameter. */
+export const unfitDefaults = (parameters: Fields | undefined): readonly WorkflowFinding[] =>
+  Object.entries(fieldsIn(parameters?.['properties']) ?? {}).flatMap(([name, schema]) => {
+    const { type, default: preset } = fieldsIn(schema) ?? {};
+    if (preset === undefined || type === undefined || [type].flat().some((each) => isOfType(preset, each))) return [];
+    const wanted = [type].flat().map(String).join(' or ');
+    return [
+      {
+        path: ['parameters', 'properties', name, 'default'],
+        reason: `is not of type ${wanted}, so that calls without ${JSON.stringify(name)} are refused`,
+        remedy: 'write one of this type',
+      },
+    ];
+  });
 
 /** Parameters that callers have to give and are not told of. */
 export const undeclaredRequired = (parameters: Fields | undefined): readonly WorkflowFinding[] => {
