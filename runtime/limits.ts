@@ -32,10 +32,11 @@ export const LIMITS = Object.freeze({
   /** Results of the steps of one workflow, and of all that run. */
   workflowBytes: 16 * MIB,
   workflowBytesTogether: 128 * MIB,
-  /** Workflows that run as tasks: in all, for one user, and for all anonymous clients, of whom no more are kept. */
+  /** Workflows that run as tasks: in all, for one user, for all anonymous clients, and for those at one address. */
   workflowTasks: 1_000,
   workflowTasksPerUser: 32,
   workflowTasksAnonymous: 128,
+  workflowTasksPerAddress: 64,
   /** JSON text of a client's declared capabilities. */
   clientCapabilitiesBytes: 4 * KIB,
   /** Collisions in `/status` and in the log, beside their total number. */

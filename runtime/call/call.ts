@@ -98,6 +98,11 @@ export const argumentsOf = (request: RelayedRequest): Buffer | undefined => {
 /** The client of a call while the call is under way: its capabilities, and the messages to it before the answer. */
 export interface CallClient {
   readonly era: 'legacy' | 'modern';
+  /**
+   * Where the client is, as far as that is known: anonymous clients have their bounds by it. Absent: the revision of the
+   * client has nothing that is kept after its calls.
+   */
+  readonly address?: string | undefined;
   /** JSON text of the capabilities that the client declared; `{}` for none. */
   readonly capabilities: Buffer;
   /** Least severe log message that the client wants; undefined: all (legacy) or none (modern). */

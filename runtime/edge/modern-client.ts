@@ -43,6 +43,10 @@ export class ModernClient implements CallClient {
     return this.#held;
   }
 
+  get address(): string | undefined {
+    return this.request.clientAddress;
+  }
+
   get logLevel(): string | undefined {
     return this.#held ? this.#held.logLevel : this.#logLevel;
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type Caller, clientKey } from '../call/index.ts';
+import { type Call, type Caller, clientKey } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
+import { networkOf } from '../http/index.ts';
 import type { QuotaGroup, Store } from '../store/index.ts';
 
 const KEY_BYTES = 32;
@@ -29,8 +30,20 @@ export const sharedKey =
     throw new VmcpError('internal', 'internal error', { detail: 'the key of waiting workflows cannot be kept' });
   };
 
-/** What is kept for one client, and for all anonymous ones; one more displaces the one that ends first. */
-const MOST_KEPT = { user: 64, anonymous: 128 };
+/** Of one user and client, or of the anonymous clients of one part: one more displaces the one that ends first. */
+const MOST_KEPT = 64;
+
+/**
+ * Anonymous clients are told apart by their addresses alone, and come back from others: so the address is in no key, and
+ * says only which part a thing counts for. Whoever sits at one address displaces nothing of the other parts.
+ */
+const ANONYMOUS_PARTS = 8;
+
+/** The part that what is kept for this caller counts for; undefined for users, who are a group each. */
+export const partOf = ({ caller, client }: Pick<Call, 'caller' | 'client'>): number | undefined =>
+  caller.kind === 'user'
+    ? undefined
+    : (createHash('sha256').update(networkOf(client.address)).digest()[0] ?? 0) % ANONYMOUS_PARTS;
 
 /** What the things that are kept for one client have in common: the hash tag of their keys (`QuotaGroup`). */
 const tagOf = (caller: Caller): string =>
@@ -39,18 +52,10 @@ const tagOf = (caller: Caller): string =>
 /** `kept`: states that a client goes on with itself. */
 export type KeptKind = 'kept' | 'task';
 
-export interface Place {
-  readonly key: string;
-  readonly group: QuotaGroup;
-}
+export const placeOf = (kind: KeptKind, caller: Caller, id: string): string => `${kind}:${tagOf(caller)}:${id}`;
 
-export const placeOf = (kind: KeptKind, caller: Caller, id: string): Place => {
-  const tag = tagOf(caller);
-  return {
-    key: `${kind}:${tag}:${id}`,
-    group: {
-      name: `${kind === 'task' ? 'tasks' : 'quota'}:${tag}`,
-      limit: caller.kind === 'user' ? MOST_KEPT.user : MOST_KEPT.anonymous,
-    },
-  };
-};
+/** `part`: as `partOf` has it. */
+export const quotaOf = (kind: KeptKind, caller: Caller, part: number | undefined): QuotaGroup => ({
+  name: `${kind === 'task' ? 'tasks' : 'quota'}:${tagOf(caller)}${part === undefined ? '' : `:${part}`}`,
+  limit: MOST_KEPT,
+});

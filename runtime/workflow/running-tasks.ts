@@ -1,5 +1,6 @@
 import { type Caller, callerKey } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
+import { networkOf } from '../http/index.ts';
 import { LIMITS } from '../limits.ts';
 import type { Log, Meter } from '../observe/index.ts';
 import { type Clock, sleep } from '../process/index.ts';
@@ -61,10 +62,27 @@ export const waitingOf = ({ questions, run }: Extract<LegEnd, { kind: 'waits' }>
 /** Room for one task in this process, from before its record says that it runs here until its outcome is kept. */
 export interface TaskPlace {
   readonly caller: Caller;
+  /** Where its client is. */
+  readonly address: string | undefined;
   /** The secret of the id; undefined: the task has no id yet. */
   readonly secret: string | undefined;
   running?: { readonly ref: TaskRef; readonly scope: Cancellable; readonly written: Promise<void> };
 }
+
+interface Bound {
+  /** What tasks are counted by. */
+  readonly key: string;
+  readonly most: number;
+}
+
+/** Nobody at one address takes the places of all anonymous clients. */
+const boundsOf = ({ caller, address }: Pick<TaskPlace, 'caller' | 'address'>): readonly Bound[] =>
+  caller.kind === 'user'
+    ? [{ key: callerKey(caller), most: LIMITS.workflowTasksPerUser }]
+    : [
+        { key: callerKey(caller), most: LIMITS.workflowTasksAnonymous },
+        { key: `${callerKey(caller)} ${networkOf(address)}`, most: LIMITS.workflowTasksPerAddress },
+      ];
 
 /** The tasks whose steps run in this process. */
 export class RunningTasks {
@@ -87,7 +105,7 @@ export class RunningTasks {
    * `busy`, and what the store throws.
    */
   async reserve<T extends object>(
-    of: Pick<TaskPlace, 'caller' | 'secret'>,
+    of: Omit<TaskPlace, 'running'>,
     write: () => Promise<T | undefined>,
   ): Promise<{ readonly place: TaskPlace; readonly written: T } | undefined> {
     const place = this.#take(of);
@@ -107,24 +125,26 @@ export class RunningTasks {
     }
   }
 
-  #take(of: Pick<TaskPlace, 'caller' | 'secret'>): TaskPlace {
-    const key = callerKey(of.caller);
-    const count = this.#counts.get(key) ?? 0;
-    const most = of.caller.kind === 'user' ? LIMITS.workflowTasksPerUser : LIMITS.workflowTasksAnonymous;
-    if (this.#places.size >= LIMITS.workflowTasks || count >= most)
+  #take(of: Omit<TaskPlace, 'running'>): TaskPlace {
+    const bounds = boundsOf(of);
+    if (
+      this.#places.size >= LIMITS.workflowTasks ||
+      bounds.some(({ key, most }) => (this.#counts.get(key) ?? 0) >= most)
+    )
       throw new VmcpError('busy', 'too many tasks run; try again later');
     const place = { ...of };
     this.#places.add(place);
-    this.#counts.set(key, count + 1);
+    for (const { key } of bounds) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     return place;
   }
 
   #giveBack(place: TaskPlace): void {
     this.#places.delete(place);
-    const key = callerKey(place.caller);
-    const count = (this.#counts.get(key) ?? 0) - 1;
-    if (count > 0) this.#counts.set(key, count);
-    else this.#counts.delete(key);
+    for (const { key } of boundsOf(place)) {
+      const count = (this.#counts.get(key) ?? 0) - 1;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+    }
   }
 
   /** Whether the task runs here, is about to, or its outcome is still being kept. */

@@ -3,7 +3,7 @@ import { argumentsOf, type Call, clientKey, unknownState, WORKFLOW_STATE } from 
 import { VmcpError } from '../errors.ts';
 import { type Clock, seal, unseal } from '../process/index.ts';
 import { prefixed, type Store } from '../store/index.ts';
-import { ID_BYTES, KEPT_BYTES, placeOf, sharedKey } from './kept.ts';
+import { ID_BYTES, KEPT_BYTES, partOf, placeOf, quotaOf, sharedKey } from './kept.ts';
 import type { StepResult } from './results.ts';
 import { parsed } from './values.ts';
 
@@ -48,32 +48,37 @@ export const waitingRuns = ({ store: whole, clock, entropy }: WaitingRunsDeps): 
   return {
     keep: async (call, run) => {
       const id = entropy(ID_BYTES).toString('base64url');
-      const text = Buffer.from(JSON.stringify({ ...run, id }));
+      const part = partOf(call);
+      const text = Buffer.from(JSON.stringify({ ...run, id, part }));
       if (text.length > KEPT_BYTES) throw tooLarge(call.name);
       const sealed = seal(text, { key: await key(), as: purposeOf(call) }, entropy);
       if (sealed.length <= TRAVELLING_BYTES) return `${WORKFLOW_STATE}${SEALED}${sealed.toString('base64url')}`;
       const leftMs = Math.max(1, run.endsAt - clock.now());
-      const { key: place, group } = placeOf('kept', call.caller, id);
-      await store.createMap(place, new Map([[STATE, sealed]]), leftMs, group);
+      const group = quotaOf('kept', call.caller, part);
+      await store.createMap(placeOf('kept', call.caller, id), new Map([[STATE, sealed]]), leftMs, group);
       return `${WORKFLOW_STATE}${KEPT}${id}`;
     },
     open: async (call, state, digest) => {
       const sealed = await sealedIn(store, call, state);
       const text = sealed && unseal(sealed, { key: await key(), as: purposeOf(call) });
       if (!text) throw unknownState();
-      const { id, ...run } = parsed(text.toString()) as WaitingRun & { readonly id: string };
+      const { id, part, ...run } = parsed(text.toString()) as WaitingRun & Kept;
       const leftMs = run.endsAt - clock.now();
       if (leftMs <= 0) throw noLonger('its time is over');
       if (run.digest !== digest) throw noLonger('the workflow has been changed');
       if (!(await store.setIfAbsent(`used:${id}`, Buffer.alloc(0), leftMs))) throw noLonger('it was continued already');
       if (state.startsWith(`${WORKFLOW_STATE}${KEPT}`)) {
-        const { key: place, group } = placeOf('kept', call.caller, id);
-        await store.delete(place, group);
+        await store.delete(placeOf('kept', call.caller, id), quotaOf('kept', call.caller, part));
       }
       return run;
     },
   };
 };
+
+interface Kept {
+  readonly id: string;
+  readonly part?: number;
+}
 
 const SEALED = 's.';
 const KEPT = 'k.';
@@ -86,7 +91,7 @@ const sealedIn = async (store: Pick<Store, 'readMap'>, call: Call, state: string
   if (!state.startsWith(WORKFLOW_STATE)) return undefined;
   if (rest.startsWith(SEALED)) return Buffer.from(rest.slice(SEALED.length), 'base64url');
   const id = rest.startsWith(KEPT) ? rest.slice(KEPT.length) : '';
-  return /^[\w-]{32}$/.test(id) ? (await store.readMap(placeOf('kept', call.caller, id).key))?.get(STATE) : undefined;
+  return /^[\w-]{32}$/.test(id) ? (await store.readMap(placeOf('kept', call.caller, id)))?.get(STATE) : undefined;
 };
 
 /** What the state is good for; as anything else it does not open. */

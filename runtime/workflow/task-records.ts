@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Caller, clientKey, type WorkflowTaskName } from '../call/index.ts';
 import { type Clock, seal, unseal } from '../process/index.ts';
 import { prefixed, type Store } from '../store/index.ts';
-import { ID_BYTES, KEPT_BYTES, placeOf, sharedKey } from './kept.ts';
+import { ID_BYTES, KEPT_BYTES, placeOf, quotaOf, sharedKey } from './kept.ts';
 import type { InputRequest } from './questions.ts';
 import type { WaitingRun } from './states.ts';
 import { parsed } from './values.ts';
@@ -68,9 +68,9 @@ export interface KeptTask {
 
 /** The tasks of all replicas. Everything throws what the store throws. */
 export interface TaskRecords {
-  /** Undefined: the record is too large to be kept. */
+  /** `part`: as `partOf` has it. Undefined: the record is too large to be kept. */
   readonly create: (
-    of: Omit<TaskRef, 'secret'>,
+    of: Omit<TaskRef, 'secret'> & { readonly part: number | undefined },
     record: TaskRecord,
   ) => Promise<{ readonly ref: TaskRef; readonly kept: KeptTask } | undefined>;
   /** Undefined: this client has no such task, or no longer. */
@@ -104,16 +104,16 @@ export const taskRecords = ({ store: whole, clock, entropy }: TaskRecordsDeps): 
   const sealedOf = async (ref: TaskRef, record: TaskRecord): Promise<Buffer> =>
     seal(Buffer.from(JSON.stringify(record)), { key: await key(), as: purposeOf(ref) }, entropy);
   return {
-    create: async (of, record) => {
+    create: async ({ part, ...of }, record) => {
       if (!fits(record)) return undefined;
       const ref = { ...of, secret: entropy(ID_BYTES).toString('base64url') };
       const sealed = await sealedOf(ref, record);
-      const { key: place, group } = placeOfTask(ref);
-      await store.createMap(place, new Map([[STATE, sealed]]), ttlMsOf(record), group);
+      const group = quotaOf('task', ref.caller, part);
+      await store.createMap(placeOfTask(ref), new Map([[STATE, sealed]]), ttlMsOf(record), group);
       return { ref, kept: { record, sealed } };
     },
     read: async (ref) => {
-      const sealed = (await store.readMap(placeOfTask(ref).key))?.get(STATE);
+      const sealed = (await store.readMap(placeOfTask(ref)))?.get(STATE);
       const text = sealed && unseal(sealed, { key: await key(), as: purposeOf(ref) });
       if (!sealed || !text) return undefined;
       const record = parsed(text.toString()) as TaskRecord;
@@ -123,7 +123,7 @@ export const taskRecords = ({ store: whole, clock, entropy }: TaskRecordsDeps): 
       const record = { ...before.record, updatedAt: clock.now(), state };
       if (!fits(record)) return undefined;
       const sealed = await sealedOf(ref, record);
-      const { key: place } = placeOfTask(ref);
+      const place = placeOfTask(ref);
       const isReplaced = await store.replaceField(place, STATE, before.sealed, sealed).catch(async (error: unknown) => {
         // The store may have replaced it, and only its answer was lost.
         if ((await store.readMap(place))?.get(STATE)?.equals(sealed)) return true;
@@ -138,7 +138,7 @@ export const taskRecords = ({ store: whole, clock, entropy }: TaskRecordsDeps): 
 const fits = (record: TaskRecord): boolean => Buffer.byteLength(JSON.stringify(record)) <= KEPT_BYTES;
 
 /** The key does not hold the secret, so that a reader of the store learns no id of a task. */
-const placeOfTask = ({ caller, workflow, secret }: TaskRef) =>
+const placeOfTask = ({ caller, workflow, secret }: TaskRef): string =>
   placeOf(
     'task',
     caller,

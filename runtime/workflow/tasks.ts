@@ -6,6 +6,7 @@ import { atMost, type Clock, sleep } from '../process/index.ts';
 import type { Store } from '../store/index.ts';
 import { Asking, refuseQuestion } from './asking.ts';
 import type { Executions } from './executions.ts';
+import { partOf } from './kept.ts';
 import { type Leg, legOf, type LegDeps, type LegEnd, type LegOf, type Refuse, runLeg } from './leg.ts';
 import type { WorkflowPlan } from './plan.ts';
 import { answersTo, asksLater, demandAnswers, type StepAnswers } from './questions.ts';
@@ -116,13 +117,13 @@ export class Tasks {
 
   /** Undefined: there is no room for its record. Throws `busy`, and what the store throws. */
   async #create({ call, plan, params, endsAt }: Leg, end: LegEnd | undefined): Promise<CreatedTask | undefined> {
-    const { caller } = call;
+    const { caller, client } = call;
     const now = this.#deps.clock.now();
     const common = { createdAt: now, updatedAt: now, endsAt, params };
-    const of = { caller, workflow: plan.name };
+    const of = { caller, workflow: plan.name, part: partOf(call) };
     if (end?.kind === 'waits') return this.#records.create(of, { ...common, state: waitingOf(end, NOTHING_ASKED) });
     const state = { kind: 'working', owner: this.#owners.own, asked: 0, open: {} } as const;
-    const reserved = await this.#running.reserve({ caller, secret: undefined }, () =>
+    const reserved = await this.#running.reserve({ caller, address: client.address, secret: undefined }, () =>
       this.#records.create(of, { ...common, state }),
     );
     return reserved && { ...reserved.written, place: reserved.place };
@@ -236,7 +237,10 @@ export class Tasks {
     const { caller, secret } = ref;
     const open = Object.fromEntries(Object.entries(stepsOf(state)).filter(([, step]) => !answers.has(step)));
     const working = { kind: 'working', owner: this.#owners.own, asked, open } as const;
-    const reserved = await this.#running.reserve({ caller, secret }, () => this.#records.replace(ref, kept, working));
+    const { address } = call.client;
+    const reserved = await this.#running.reserve({ caller, address, secret }, () =>
+      this.#records.replace(ref, kept, working),
+    );
     if (!reserved) return 'replaced';
     const { place, written } = reserved;
     const { params } = written.record;

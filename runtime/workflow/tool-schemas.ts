@@ -26,10 +26,7 @@ const typesIn = (schema: unknown): TypeOfArgument => {
   return (name) => types.get(name);
 };
 
-/**
- * `type: integer`; for what may be null, too, `type: [integer, 'null']` or `anyOf` of both. Undefined: there is none, or
- * there are several.
- */
+/** `integer` or `[integer, 'null']`, or `anyOf` of both. Undefined: there is none, or there are several. */
 const typeIn = (schema: unknown): ArgumentType | undefined => {
   const { type, anyOf, oneOf } = isObjectValue(schema) ? schema : {};
   const types = type === undefined ? typesOfEach(anyOf ?? oneOf) : [type].flat();
