@@ -1,11 +1,11 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { writeProgram } from '../test/images/bundle.ts';
+import { builtProgram } from '../test/images/bundle.ts';
 import type { Load } from './load.ts';
 import type { Seen } from './loader-process.ts';
 import { imageSettings } from './publish.ts';
@@ -55,7 +55,7 @@ const here = (name: string): string => join(import.meta.dirname, name);
 export const startProcesses = async (): Promise<Processes> => {
   const directory = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
   const { flags } = await imageSettings('Dockerfile.vmcp');
-  const image = await imageProgram(directory);
+  const image = await builtProgram('runtime/main.ts');
   const children = new Set<ChildProcess>();
   const run = (args: readonly string[]) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -131,13 +131,6 @@ const freePort = async (): Promise<number> => {
   server.close();
   await once(server, 'close');
   return port;
-};
-
-/** What the image runs, beside the packages that are not in it. */
-const imageProgram = async (directory: string): Promise<string> => {
-  const path = await writeProgram('runtime/main.ts', directory);
-  await symlink(here('../node_modules'), join(directory, 'node_modules'));
-  return path;
 };
 
 const configOver = (backends: Readonly<Record<string, string>>) => ({

@@ -1,12 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type ControlPlane, until } from '../../test/cluster/index.ts';
 import { made, madeServer } from '../../test/operator/engine/cluster-user.ts';
 import { kill, spawnOperator } from '../../test/operator/engine/operator-process.ts';
 import { installOperator, servers, untilQuiet } from '../../test/operator/engine/operator-under-test.ts';
-import { writeProgram } from '../../test/images/bundle.ts';
+import { builtProgram } from '../../test/images/bundle.ts';
 import { imageSettings } from '../publish.ts';
 
 /** The operator as a process of its own, with the rights that the chart gives it. */
@@ -16,20 +13,16 @@ export interface OperatorProcess {
 }
 
 export const startOperatorProcess = async (plane: ControlPlane): Promise<OperatorProcess> => {
-  const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
   const { flags: args, env } = await imageSettings('Dockerfile.operator');
   const child = spawnOperator(
     await installOperator(plane, servers),
     { 'log-level': 'warn' },
-    { args, env, program: await writeProgram('operator/main.ts', folder), stdout: 'inherit' },
+    { args, env, program: await builtProgram('operator/main.ts'), stdout: 'inherit' },
   );
   await untilLeading(plane, child);
   return {
     pid: child.pid ?? 0,
-    stop: async () => {
-      await kill(child, 'SIGTERM');
-      await rm(folder, { recursive: true });
-    },
+    stop: () => kill(child, 'SIGTERM'),
   };
 };
 

@@ -24,20 +24,24 @@ export const cachedArchive = (name: string, key: string, build: (file: string) =
  * The same of a file or folder, called by its name and `version`, which begins with a key. Others of that name go when
  * they have not been asked for lately.
  */
-export async function cached(name: string, version: string, build: (path: string) => Promise<void>): Promise<string> {
-  const folder = imagesFolder();
+export async function cached(
+  name: string,
+  version: string,
+  build: (path: string) => Promise<void>,
+  folder = imagesFolder(),
+): Promise<string> {
   const path = join(folder, `${name}-${version}`);
   if (await isThere(path)) return path;
   return withLock(`image ${folder} ${name}`, async () => {
     if (await isThere(path)) return path;
     await mkdir(folder, { recursive: true });
     const started = performance.now();
-    process.stderr.write(`building image ${name}\n`);
+    process.stderr.write(`building ${name}\n`);
     await build(path);
     for (const each of await readdir(folder))
       if (isVersionOf(name, each) && (await isOld(join(folder, each))))
         await rm(join(folder, each), { recursive: true });
-    process.stderr.write(`built image ${name} in ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+    process.stderr.write(`built ${name} in ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
     return path;
   });
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { operatorNamespaceRules } from '../../../operator/api/rbac.ts';
 import { type ApiAccess, type AuditedWrite, until } from '../../cluster/index.ts';
+import { builtProgram } from '../../images/bundle.ts';
 import { spawnOperator } from './operator-process.ts';
 
 /** An operator process with an account of its own, so that the API server tells whose a write is. */
@@ -28,7 +29,8 @@ export const rivalsIn = async (cluster: ApiAccess, namespace: string): Promise<R
       await makeAccount(cluster, namespace, account);
       const kubeconfig = await cluster.kubeconfigFor(await cluster.tokenFor(account, namespace));
       const flags = { 'operator-namespace': namespace, namespaces: namespace, workers: '1', 'log-level': 'info' };
-      const process = spawnOperator(kubeconfig, flags, { args: nodeArgs, stdout: 'pipe' });
+      const program = await builtProgram('operator/main.ts');
+      const process = spawnOperator(kubeconfig, flags, { args: nodeArgs, program, stdout: 'pipe' });
       let told = '';
       process.stdout?.on('data', (chunk: Buffer) => (told += chunk.toString()));
       const timesSaid = (message: string): number => told.split(`"${message}"`).length - 1;

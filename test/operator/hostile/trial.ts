@@ -1,8 +1,7 @@
 import { HOSTILE, hostileObject } from './hostile-object.ts';
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { readFile, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { kinds } from '../../../crds/index.ts';
@@ -10,9 +9,8 @@ import { imageSettings } from '../../../bench/publish.ts';
 import { cpuMicrosOf, peakOwnOf } from '../../../bench/processes.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ControlPlane, startControlPlane, until } from '../../cluster/index.ts';
-import { scratchFolder } from '../../cluster/scratch.ts';
 import { freePortPair } from '../../fixtures/ports.ts';
-import { REPOSITORY, writeProgram } from '../../images/bundle.ts';
+import { builtProgram } from '../../images/bundle.ts';
 import { CONFIGURATION, installWebhook } from '../admission/chart-webhook.ts';
 import { kill, spawnOperator } from '../engine/operator-process.ts';
 import { countedWrites, installOperator, servers } from '../engine/operator-under-test.ts';
@@ -68,12 +66,9 @@ const CANARY = 'quiet';
 const MEMORY_MIB = 512;
 
 export const startTrial = async (failurePolicy: 'Fail' | 'Ignore' = 'Fail'): Promise<Trial> => {
-  const scratch = await scratchFolder('hostile');
   const plane = await startControlPlane();
   const [healthPort, webhookPort, delayPort] = [await freePortPair(), await freePortPair(), await freePortPair()];
-  const program = await writeProgram('operator/main.ts', scratch.path);
-  // The engine of policies lies beside the program, as in the image.
-  await symlink(join(REPOSITORY, 'node_modules'), join(scratch.path, 'node_modules'));
+  const program = await builtProgram('operator/main.ts');
   const kubeconfig = await installOperator(plane, servers);
   await installWebhook(plane, webhookPort, [`webhook.failurePolicy=${failurePolicy}`, 'webhook.timeoutSeconds=5']);
   const monitor = new URL(`monitor.ts?port=${delayPort}`, import.meta.url);
@@ -94,7 +89,6 @@ export const startTrial = async (failurePolicy: 'Fail' | 'Ignore' = 'Fail'): Pro
     await endLimit();
     await dispatcher.close();
     await plane.stop();
-    await scratch.remove();
   };
   const admin = clientOf(plane, dispatcher, plane.adminToken);
   try {
