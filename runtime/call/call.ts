@@ -99,8 +99,8 @@ export const argumentsOf = (request: RelayedRequest): Buffer | undefined => {
 export interface CallClient {
   readonly era: 'legacy' | 'modern';
   /**
-   * Where the client is, as far as that is known: anonymous clients have their bounds by it. Absent: the revision of the
-   * client has nothing that is kept after its calls.
+   * Where the client is, as far as that is known: anonymous clients have their bounds by it. Absent: nothing is kept
+   * for clients of this revision after their calls.
    */
   readonly address?: string | undefined;
   /** JSON text of the capabilities that the client declared; `{}` for none. */

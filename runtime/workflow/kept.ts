@@ -30,12 +30,12 @@ export const sharedKey =
     throw new VmcpError('internal', 'internal error', { detail: 'the key of waiting workflows cannot be kept' });
   };
 
-/** Of one user and client, or of the anonymous clients of one part: one more displaces the one that ends first. */
+/** Of one user and client, or of anonymous clients of one part: one more displaces the one that ends first. */
 const MOST_KEPT = 64;
 
 /**
- * Anonymous clients are told apart by their addresses alone, and come back from others: so the address is in no key, and
- * says only which part a thing counts for. Whoever sits at one address displaces nothing of the other parts.
+ * Anonymous clients are told apart by their addresses alone, and come back from others: so the address is in no key,
+ * and says only which part a thing counts for. A client at one address displaces nothing of the other parts.
  */
 const ANONYMOUS_PARTS = 8;
 
