@@ -67,7 +67,7 @@ export const changeLog = (
       lines.warn({ ...contest }, 'tools withheld, no override decides who has the name');
     for (const setting of newUnmatched(unmatched))
       lines.warn({ ...setting }, 'setting without effect, the backend has no such tool');
-    for (const tool of newIncomplete(incomplete))
+    for (const tool of newIncomplete(missingFor(incomplete, backends)))
       lines.warn({ ...tool }, 'composite tool withheld, tools that it calls are missing');
     for (const tool of newMismatched(mismatched))
       lines.warn({ ...tool }, 'composite tool with arguments that the tools do not take');
@@ -75,6 +75,16 @@ export const changeLog = (
       lines.warn({ tool }, 'rate limit without effect, no tool has this name');
     lines.end();
   };
+};
+
+/** What a backend has is known once it was reached: until then, nothing of it is missing. */
+const missingFor = (incomplete: SeenNames['incomplete'], backends: readonly SeenBackend[]): SeenNames['incomplete'] => {
+  const unasked = backends.flatMap(({ name, status }) => (status === 'unknown' ? [`${name}.`] : []));
+  const isMissing = (tool: string): boolean => !unasked.some((prefix) => tool.startsWith(prefix));
+  return incomplete.flatMap(({ name, missing }) => {
+    const known = missing.filter(isMissing);
+    return known.length > 0 ? [{ name, missing: known }] : [];
+  });
 };
 
 const WINDOW_MS = 60_000;

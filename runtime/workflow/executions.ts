@@ -33,6 +33,8 @@ export interface Execution {
   readonly id: string;
   readonly stepBegun: (step: PlannedStep) => void;
   readonly stepEnded: (step: PlannedStep, status: StepResult['status']) => void;
+  /** Whether the step waits for the client's user, within a call of the client. */
+  readonly asks: (step: string, isAsking: boolean) => void;
   readonly waits: (steps: readonly string[]) => void;
   readonly answered: () => void;
   readonly failed: (error: unknown) => void;
@@ -104,6 +106,8 @@ interface SeenStep {
   durationMs?: number;
 }
 
+const isUnderWay = ({ state }: SeenStep): boolean => state === 'running' || state === 'waiting';
+
 class Seen implements Execution {
   readonly id: string;
   readonly #workflow: string;
@@ -146,6 +150,11 @@ class Seen implements Execution {
     this.#deps.metrics.stepEnded({ type, status, ms: now - step.begunAt });
   }
 
+  asks(id: string, isAsking: boolean): void {
+    const step = this.#steps.get(id);
+    if (step && isUnderWay(step)) step.state = isAsking ? 'waiting' : 'running';
+  }
+
   waits(steps: readonly string[]): void {
     this.#state = 'waiting';
     for (const id of steps) {
@@ -164,7 +173,7 @@ class Seen implements Execution {
   failed(error: unknown): void {
     this.#state = 'failed';
     this.#error = asVmcpError(error).code;
-    for (const step of this.#steps.values()) if (step.state === 'running') step.state = 'cancelled';
+    for (const step of this.#steps.values()) if (isUnderWay(step)) step.state = 'cancelled';
     this.#ended('failed');
   }
 

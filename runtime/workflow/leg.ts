@@ -8,7 +8,7 @@ import { progressOf } from './progress.ts';
 import { askerOf, attemptsLeft, refusedSoFar, type StepAnswers } from './questions.ts';
 import { resultText } from './replies.ts';
 import { Results } from './results.ts';
-import { type Questions, runWorkflow } from './run.ts';
+import { type Questions, type RunDeps, runWorkflow } from './run.ts';
 import type { WaitingRun } from './states.ts';
 import { stepCalls } from './step-calls.ts';
 import { ownMember } from './values.ts';
@@ -99,7 +99,7 @@ const ran = async (leg: Leg, deps: LegDeps): Promise<LegEnd> => {
         callTool: calls.callTool,
         attemptsLeft: (step) => attemptsLeft(step, resumed),
         aroundStep: ({ id, type }, next) => aroundStep(call, { workflow: plan.name, id, type }, next),
-        ask: askerOf(call, { resumed, answers }, clock),
+        ask: watched(askerOf(call, { resumed, answers }, clock), execution),
         onStepBegun: (step) => execution.stepBegun(step),
         onStepEnded: (step, result) => {
           execution.stepEnded(step, result.status);
@@ -113,6 +113,17 @@ const ran = async (leg: Leg, deps: LegDeps): Promise<LegEnd> => {
     calls.end();
   }
 };
+
+const watched =
+  (ask: RunDeps['ask'], execution: Execution): RunDeps['ask'] =>
+  async (step, question, signal) => {
+    execution.asks(step.id, true);
+    try {
+      return await ask(step, question, signal);
+    } finally {
+      execution.asks(step.id, false);
+    }
+  };
 
 const resultsOf = (plan: WorkflowPlan, params: Leg['params'], resumed: WaitingRun | undefined): Results => {
   const results = new Results(plan, params);

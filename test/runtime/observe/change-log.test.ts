@@ -46,6 +46,31 @@ test('what names nothing, and what nobody may have, is told once, and again when
   );
 });
 
+test('a composite tool misses nothing of a backend that was not reached yet', () => {
+  const lines: [object, string][] = [];
+  const keep = (fields: object, text: string) => void lines.push([fields, text]);
+  const tell = changeLog(
+    { debug: keep, info: () => {}, warn: keep, error: keep, setLevel: () => {}, setFields: () => {} },
+    () => 0,
+  );
+  const withStatus = (a: string, b: string) => [
+    { name: 'a', status: a },
+    { name: 'b', status: b },
+  ];
+  const incomplete = [{ name: 'w', missing: ['a.x', 'b.y'] }];
+  tell(withStatus('unknown', 'unknown'), { ...NOTHING, incomplete });
+  assert.equal(lines.length, 0);
+  tell(withStatus('ready', 'unknown'), { ...NOTHING, incomplete });
+  tell(withStatus('ready', 'ready'), { ...NOTHING, incomplete });
+  assert.deepEqual(
+    lines.map(([fields]) => fields),
+    [
+      { name: 'w', missing: ['a.x'] },
+      { name: 'w', missing: ['a.x', 'b.y'] },
+    ],
+  );
+});
+
 test('a backend that lists other long names every second fills neither log nor status', () => {
   const lines: string[] = [];
   const keep = (fields: object, text: string) => void lines.push(JSON.stringify({ ...fields, text }));

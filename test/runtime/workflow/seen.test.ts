@@ -8,6 +8,7 @@ import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { askedIn, sendModern } from '../../fixtures/modern-caller.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
+import { legacyCaller } from '../../fixtures/workflow-callers.ts';
 
 interface Seen {
   readonly workflow: string;
@@ -95,6 +96,17 @@ describe('executions of workflows', () => {
     assert.equal(again.length, 3, 'it is the same execution');
     assert.deepEqual(stepsOf(again[0]), ['skipped tool skipped', 'ask elicitation completed']);
     assert.equal(again[0]?.state, 'completed');
+  });
+
+  test('wait where their user is asked within the call (2025-11-25)', async () => {
+    const states: string[] = [];
+    const call = await legacyCaller(running.url);
+    await call('asks', {}, async () => {
+      states.push(...((await seen())[0]?.steps ?? []).map(({ id, state }) => `${id} ${state}`));
+      return { action: 'accept', content: {} };
+    });
+    assert.deepEqual(states, ['skipped skipped', 'ask waiting']);
+    assert.deepEqual((await seen())[0]?.steps.at(-1)?.state, 'completed');
   });
 
   test('and their steps are measured', async () => {
