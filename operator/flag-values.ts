@@ -1,4 +1,5 @@
 import type { ParseArgsOptionDescriptor } from 'node:util';
+import type { TrustedCa } from './plan/settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,3 +40,14 @@ export const oneOf = (flag: string, text: string | undefined, words: readonly st
 /** The words between commas, trimmed; empty ones are left out. */
 export const listOf = (text: string | undefined): readonly string[] =>
   (text ?? '').split(',').flatMap((name) => name.trim() || []);
+
+/** A ConfigMap, or a ConfigMap and its key; empty: none. Throws with the flag and what it must be. */
+export const trustedCaOf = (text: string): { readonly trustedCa?: TrustedCa } => {
+  if (text === '') return {};
+  const [, configMap, key = 'ca.crt'] = TRUSTED_CA.exec(text) ?? [];
+  if (configMap === undefined)
+    throw new Error(`--trusted-ca must be the name of a ConfigMap, or name/key, not "${text}"`);
+  return { trustedCa: { configMap, key } };
+};
+
+const TRUSTED_CA = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)(?:\/(?!\.{1,2}$)([-._a-zA-Z0-9]+))?$/;

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type CommandDeps, asksForHelp } from './command.ts';
+import { trustedCaOf } from './flag-values.ts';
 import { reconciledKinds } from './kinds/index.ts';
 import { namespacesOf, planEverything } from './kinds/plan-everything.ts';
 import type { Settings } from './plan/settings.ts';
@@ -9,6 +10,7 @@ import { objectsSource } from './read/source.ts';
 import { joinDocuments, planDocuments } from './write/stdout.ts';
 
 const USAGE = `usage: vmcp-operator render <dir> [--cluster-domain cluster.local] [--image vmcp] [--bridge-image vmcp-operator]
+                                   [--trusted-ca CONFIGMAP/KEY]
 
 Prints what the operator would apply for the manifests of <dir>, and the status it would report.
 `;
@@ -55,9 +57,9 @@ const renderOptions = (
   args: readonly string[],
   env: CommandDeps['env'],
 ): RenderOptions | { readonly problem: string } => {
-  const parsed = parse(args);
+  const parsed = parse(args, env);
   if (typeof parsed === 'string') return { problem: parsed };
-  const { values, positionals } = parsed;
+  const { values, positionals, trustedCa } = parsed;
   const [directory, ...rest] = positionals;
   if (directory === undefined) return { problem: 'name the directory with the manifests' };
   if (rest.length > 0) return { problem: `one directory only, not also ${rest.join(' ')}` };
@@ -67,20 +69,23 @@ const renderOptions = (
       clusterDomain: values['cluster-domain'] ?? env['VMCP_CLUSTER_DOMAIN'] ?? 'cluster.local',
       runtimeImage: values.image ?? env['VMCP_IMAGE'] ?? 'vmcp',
       bridgeImage: values['bridge-image'] ?? env['VMCP_BRIDGE_IMAGE'] ?? 'vmcp-operator',
+      ...trustedCa,
       operatorNamespace: 'vmcp-system',
       operatorKeys: [],
     },
   };
 };
 
-const parse = (args: readonly string[]) => {
+const parse = (args: readonly string[], env: CommandDeps['env']) => {
   try {
     const options = {
       'cluster-domain': { type: 'string' },
       image: { type: 'string' },
       'bridge-image': { type: 'string' },
+      'trusted-ca': { type: 'string' },
     } as const;
-    return parseArgs({ args: [...args], allowPositionals: true, options });
+    const parsed = parseArgs({ args: [...args], allowPositionals: true, options });
+    return { ...parsed, trustedCa: trustedCaOf(parsed.values['trusted-ca'] ?? env['VMCP_TRUSTED_CA'] ?? '') };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import { VERSION } from '../runtime/version.ts';
-import type { TrustedCa } from './plan/settings.ts';
-import { type Environment, listOf, oneOf, wholeNumber, withEnvironment } from './flag-values.ts';
+import { type Environment, listOf, oneOf, trustedCaOf, wholeNumber, withEnvironment } from './flag-values.ts';
 import type { RunOptions } from './run.ts';
 
 const flags = {
@@ -57,16 +56,6 @@ const optionsOf = (values: Values): RunOptions => {
     isDryRun: values['dry-run'] === true,
   };
 };
-
-const trustedCaOf = (text: string): { readonly trustedCa?: TrustedCa } => {
-  if (text === '') return {};
-  const [, configMap, key = 'ca.crt'] = TRUSTED_CA.exec(text) ?? [];
-  if (configMap === undefined)
-    throw new Error(`--trusted-ca must be the name of a ConfigMap, or name/key, not "${text}"`);
-  return { trustedCa: { configMap, key } };
-};
-
-const TRUSTED_CA = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)(?:\/(?!\.{1,2}$)([-._a-zA-Z0-9]+))?$/;
 
 /** Off unless a configuration is named. */
 const webhookOf = (values: Values): Pick<RunOptions, 'webhook'> => {

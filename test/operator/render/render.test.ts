@@ -60,9 +60,10 @@ test('nothing that is printed refers to an owner that no cluster knows', async (
   assert.doesNotMatch(stdout, /ownerReferences|uid/);
 });
 
-test('image and domain of the cluster come from flags', async (t) => {
-  const args = ['--image', 'registry.example/vmcp:7', '--cluster-domain', 'corp.example'];
+test('image, domain of the cluster and trusted authorities come from flags', async (t) => {
+  const args = ['--image', 'registry.example/vmcp:7', '--cluster-domain', 'corp.example', '--trusted-ca', 'company-ca'];
   const { stdout } = await rendered(t, { 'all.yaml': manifests({}) }, args);
+  assert.match(stdout, /configMap:\n\s+name: company-ca$/m);
   assert.match(stdout, /image: registry\.example\/vmcp:7$/m);
   assert.match(stdout, /url: http:\/\/vmcp-demo\.default\.svc\.corp\.example:4483\/mcp$/m);
 });
