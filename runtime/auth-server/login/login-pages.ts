@@ -90,8 +90,7 @@ export const loginPages = (deps: LoginPagesDeps): LoginPages => {
         if (error instanceof OtherUser) return failure('other-user', request);
         if (error instanceof ClientError) return ofUnknownClient(error, request);
         onFailure(error, request.correlationId());
-        if (error instanceof UpstreamError)
-          return failure(error.kind === 'refused' ? 'provider-refused' : 'provider-unavailable', request);
+        if (error instanceof UpstreamError) return failure(kindOfProvider(error), request);
         return failure(KINDS[asVmcpError(error).code] ?? 'internal', request);
       }
     },
@@ -137,6 +136,14 @@ const KINDS: Partial<Record<ErrorCode, FailureKind>> = {
   store_unavailable: 'unavailable',
   credential_unavailable: 'unavailable',
   overloaded: 'unavailable',
+};
+
+/** Secrets of this server that the provider was never sent. */
+const MISSING_HERE: readonly string[] = ['client_secret_missing', 'initial_access_token_missing'];
+
+const kindOfProvider = ({ kind, code }: UpstreamError): FailureKind => {
+  if (MISSING_HERE.includes(code)) return 'unavailable';
+  return kind === 'refused' ? 'provider-refused' : 'provider-unavailable';
 };
 
 const kindOf = (error: unknown): FailureKind => {

@@ -196,6 +196,18 @@ suite('a login', { skip: noCertificates }, () => {
     assert.ok(isConsent((await browser.open(`${gateway.issuer}/oauth/login?login=${id}`)).url));
   });
 
+  test('says that this server is at fault where the client secret is missing', async () => {
+    const gateway = await started();
+    const client = await registerClient(gateway);
+    await gateway.write('client-secret', '');
+    const page = await gateway.browser().open(client.authorizationUrl());
+    assert.equal(page.status, 503);
+    assert.match(page.text, /This server cannot sign you in at the moment/);
+    assert.equal(gateway.providers[0]?.askedFor('/token').length, 0);
+    await gateway.write('client-secret', 'a client secret');
+    assert.equal((await client.tokens()).status, 200);
+  });
+
   test('takes place where browsers find this server', async () => {
     const gateway = await started({ isCallbackElsewhere: true });
     const base = gateway.issuer.replace('127.0.0.1', 'localhost');
