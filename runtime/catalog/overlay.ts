@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { callerKey, type Caller, type User } from '../call/index.ts';
 import type { ErrorCode } from '../errors.ts';
-import { LIST_KINDS } from '../mcp/index.ts';
 import type { Needed, OfferedBackend, Overlay } from './live-catalog.ts';
 import { type LruBounds, lruCache, type LruCache } from '../process/index.ts';
-import { sharedOverlays } from './shared-overlays.ts';
+import { overlayStore, type OverlayStore } from './overlay-store.ts';
 
 export interface OverlayDeps {
   /**
@@ -18,7 +17,9 @@ export interface OverlayDeps {
   readonly now: () => number;
 }
 
+/** `count` and `bytes`: of different overlays. */
 export interface OverlayBounds extends LruBounds {
+  readonly users: number;
   readonly ttlMs: number;
   /** TTL of an overlay in which a backend has failed. */
   readonly failedTtlMs?: number;
@@ -26,10 +27,9 @@ export interface OverlayBounds extends LruBounds {
   readonly noCredentialTtlMs?: number;
 }
 
-/**
- * At most `count` callers, and `bytes` of lists as their backends wrote them; memory use is two or three times that.
- */
+/** The lists are counted as their backends wrote them; memory use is two or three times that. */
 export const OVERLAY_BOUNDS: OverlayBounds = {
+  users: 10_000,
   count: 1_000,
   bytes: 32 * 1024 * 1024,
   ttlMs: 60_000,
@@ -45,7 +45,8 @@ export interface Listing {
 }
 
 interface CachedOverlay {
-  overlay?: Overlay;
+  /** In the store. */
+  key?: string;
   listedAt: number;
   /** Value of `listed()` when the overlay was made. */
   listed?: unknown;
@@ -95,8 +96,9 @@ export interface Overlays {
  */
 export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays => {
   const { now, listed = () => undefined } = deps;
-  const known = lruCache<CachedOverlay>(bounds);
-  const { refresh, ask } = listing(deps, known, sharedOverlays());
+  const known = lruCache<CachedOverlay>({ count: bounds.users, bytes: Infinity });
+  const store = overlayStore(bounds);
+  const { refresh, ask } = listing(deps, known, store);
   const noteChange: Overlays['noteChange'] = (caller, change, backend) => {
     const entry = known.get(callerKey(caller));
     if (!entry) return false;
@@ -114,7 +116,8 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
     const key = callerKey(caller);
     const entry = known.get(key) ?? { listedAt: 0, askedAt: 0 };
     const ageMs = now() - entry.listedAt;
-    const { overlay, stale } = entry;
+    const overlay = overlayIn(store, entry);
+    const { stale } = entry;
     const isFresh = overlay !== undefined && ageMs < ttlOf(overlay, bounds) && entry.listed === listed();
     if (isFresh && !stale) return overlay;
     const names = needed?.();
@@ -128,7 +131,7 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
   };
   const askAgain: Overlays['askAgain'] = (caller) => {
     const entry = caller.kind === 'user' ? known.get(callerKey(caller)) : undefined;
-    const without = entry?.overlay?.filter(hasNoCredential) ?? [];
+    const without = (entry && overlayIn(store, entry)?.filter(hasNoCredential)) ?? [];
     if (caller.kind !== 'user' || !entry || without.length === 0) return undefined;
     const token = digestOf(caller);
     const { asking } = entry;
@@ -142,19 +145,30 @@ export const overlays = (deps: OverlayDeps, bounds = OVERLAY_BOUNDS): Overlays =
   return { of, noteChange, askAgain, count: known.count };
 };
 
+const overlayIn = (store: Pick<OverlayStore, 'get'>, { key }: CachedOverlay): Overlay | undefined =>
+  key === undefined ? undefined : store.get(key);
+
+/** The overlay of an entry, from now on: the store may drop it meanwhile. */
+const lastOf = (store: Pick<OverlayStore, 'get'>, entry: CachedOverlay): (() => Overlay | undefined) => {
+  const now = overlayIn(store, entry);
+  return () => overlayIn(store, entry) ?? now;
+};
+
+const noteAsked = (entry: CachedOverlay, caller: User, askedAt: number): void =>
+  void Object.assign(entry, { askedAt, askedWith: digestOf(caller) });
+
 /** What lists an overlay, or a part of it, and puts it into its entry. */
 const listing = (
   { list, now, listed = () => undefined }: OverlayDeps,
   known: Pick<LruCache<CachedOverlay>, 'get' | 'set' | 'delete'>,
-  shared: (overlay: Overlay) => Overlay,
+  store: OverlayStore,
 ) => {
   const put = (entry: CachedOverlay, caller: User, overlay: Overlay): void => {
     const key = callerKey(caller);
-    entry.overlay = overlay;
-    if (known.get(key) === entry) known.set(key, entry, bytesOf(overlay));
+    if (known.get(key) !== entry) return;
+    entry.key = store.keep(overlay);
+    known.set(key, entry, 0);
   };
-  const noteAsked = (entry: CachedOverlay, caller: User): void =>
-    void Object.assign(entry, { askedAt: now(), askedWith: digestOf(caller) });
   /** With `changed`, lists those alone, and the overlay is as old as it was. */
   const refresh = (
     entry: CachedOverlay,
@@ -162,11 +176,12 @@ const listing = (
     changed: ReadonlySet<string> | undefined,
   ): Promise<Overlay> | undefined => {
     const [source, key] = [listed(), callerKey(caller)];
+    const before = lastOf(store, entry);
     delete entry.stale;
     const listing = list(caller, changed);
     const joined = (lists: Overlay): Overlay => {
-      const own = withLastGood(lists, entry.overlay);
-      return shared(changed ? replaced(entry.overlay ?? [], own) : own);
+      const own = withLastGood(lists, before());
+      return store.shared(changed ? replaced(before() ?? [], own) : own);
     };
     if (listing) entry.parts = { of: async (names) => joined(await listing.only(names)), made: new Map(), changed };
     const refreshing = listing?.all
@@ -175,13 +190,13 @@ const listing = (
         if (!isNewest()) return overlay;
         if (!changed) {
           Object.assign(entry, { listedAt: now(), listed: source });
-          noteAsked(entry, caller);
+          noteAsked(entry, caller, now());
         }
         put(entry, caller, overlay);
         return overlay;
       })
       .catch((error: unknown) => {
-        if (isNewest() && known.get(key) === entry && entry.overlay === undefined) known.delete(key);
+        if (isNewest() && known.get(key) === entry && entry.key === undefined) known.delete(key);
         throw error;
       })
       .finally(() => isNewest() && delete entry.refreshing && delete entry.parts);
@@ -193,10 +208,11 @@ const listing = (
     return refreshing;
   };
   const ask = (entry: CachedOverlay, caller: User, names: ReadonlySet<string>): Promise<void> | undefined => {
+    const before = lastOf(store, entry);
     const done = list(caller, names)
       ?.all.then((listed) => {
-        noteAsked(entry, caller);
-        put(entry, caller, shared(withNewlyListed(entry.overlay ?? [], listed)));
+        noteAsked(entry, caller, now());
+        put(entry, caller, store.shared(withNewlyListed(before() ?? [], listed)));
       })
       .finally(() => delete entry.asking);
     if (done) entry.asking = { done, token: digestOf(caller) };
@@ -257,11 +273,6 @@ const NOT_ASKED: ReadonlySet<ErrorCode | undefined> = new Set(['circuit_open', '
 
 const ttlOf = (overlay: Overlay, { ttlMs, failedTtlMs = ttlMs }: OverlayBounds): number =>
   overlay.some(({ status }) => status !== 'ready') ? failedTtlMs : ttlMs;
-
-const bytesOf = (overlay: Overlay): number =>
-  overlay
-    .flatMap(({ lists }) => (lists ? LIST_KINDS.flatMap((kind) => lists[kind]) : []))
-    .reduce((sum, { bytes }) => sum + bytes.length, 0);
 
 /** The backends with those of the overlay in place. An overlay may be older than the set of backends. */
 export const withOverlay = (backends: readonly OfferedBackend[], overlay: Overlay): readonly OfferedBackend[] => {

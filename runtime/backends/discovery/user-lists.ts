@@ -67,7 +67,7 @@ const WANTS_LOGIN: ReadonlySet<VmcpError['code']> = new Set([
 ]);
 
 /** As many users as lists are kept of (docs/limits.md). */
-const MOST_USERS = 1_000;
+const MOST_USERS = 10_000;
 
 /** The users for whom a backend could not be listed when that was tried last, for want of a credential. */
 export class UnlistedUsers {

@@ -68,7 +68,7 @@ describe('what a caller’s own credential adds', () => {
   });
 
   describe('is remembered', () => {
-    const remembering = (bounds = { count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
+    const remembering = (bounds = { users: 2, count: 2, bytes: 1_000, ttlMs: 60_000 }) => {
       let time = 1_000_000;
       const asked: {
         readonly subject: string;
@@ -244,11 +244,33 @@ describe('what a caller’s own credential adds', () => {
 
     test('as far as the bytes of all allow', async () => {
       // {"name":"x"} has 12 bytes.
-      assert.deepEqual(await knownAfter(['x', 'y', 'z'], { count: 10, bytes: 30, ttlMs: 60_000 }), ['z', 'y']);
+      assert.deepEqual(await knownAfter(['x', 'y', 'z'], { users: 10, count: 10, bytes: 30, ttlMs: 60_000 }), [
+        'z',
+        'y',
+      ]);
+    });
+
+    test('what of it has not changed is there once the rest is listed again, whoever came meanwhile', async () => {
+      const { overlayOf, noteChange, asked, settle } = remembering({ users: 9, count: 1, bytes: 1_000, ttlMs: 60_000 });
+      void overlayOf(user('x'));
+      asked[0]?.answer.resolve([up('b', { tools: ['old'] }), up('c', { tools: ['stays'] })]);
+      await settle();
+      noteChange(user('x'), 'told', 'b');
+      const again = overlayOf(user('x'));
+      assert.deepEqual(asked[1]?.names, ['b']);
+      void overlayOf(user('y'));
+      asked[2]?.answer.resolve(own('y'));
+      await settle();
+      asked[1]?.answer.resolve([up('b', { tools: ['new'] })]);
+      const keys = (await again)?.map(({ name, lists }) => [name, lists?.tools.map(({ key }) => key)]);
+      assert.deepEqual(keys, [
+        ['b', ['new']],
+        ['c', ['stays']],
+      ]);
     });
 
     describe('where a backend fails', () => {
-      const bounds = { count: 2, bytes: 1_000, ttlMs: 60_000, failedTtlMs: 5_000 };
+      const bounds = { users: 2, count: 2, bytes: 1_000, ttlMs: 60_000, failedTtlMs: 5_000 };
       const failed = (status: BackendStatus, code: ErrorCode): Overlay => [
         { name: 'b', status, error: new VmcpError(code, 'no') },
       ];
@@ -369,7 +391,7 @@ describe('what a caller’s own credential adds', () => {
     });
 
     test('for each issuer and subject by itself, and never for a caller that is no user', () => {
-      const { overlayOf, asked } = remembering({ count: 10, bytes: 1_000, ttlMs: 60_000 });
+      const { overlayOf, asked } = remembering({ users: 10, count: 10, bytes: 1_000, ttlMs: 60_000 });
       void overlayOf(userOf('b","c', { issuer: 'a' }));
       void overlayOf(userOf('c', { issuer: 'a","b' }));
       assert.equal(asked.length, 2);

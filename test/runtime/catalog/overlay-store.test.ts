@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { overlays } from '../../../runtime/catalog/index.ts';
-import { sharedOverlays } from '../../../runtime/catalog/shared-overlays.ts';
+import { type OverlayStore, overlayStore } from '../../../runtime/catalog/overlay-store.ts';
 import { VmcpError } from '../../../runtime/errors.ts';
 import { lists } from './sources.ts';
 import { offerOf, up, user } from './live-catalog-under-test.ts';
 
 const TOOLS = ['read', 'write'];
+
+/** Shares and keeps what it is given. */
+const keepingAll = (): OverlayStore['shared'] => {
+  const { shared, keep } = overlayStore({ count: 100, bytes: 10_000 });
+  return (own) => {
+    const overlay = shared(own);
+    keep(overlay);
+    return overlay;
+  };
+};
 
 describe('what users see of their backends', () => {
   test('is one value for all who see the same, down to the bytes of a page', async () => {
@@ -30,7 +40,7 @@ describe('what users see of their backends', () => {
   });
 
   test('is another value where a byte, a border between entries, the kind, the backend or its status differs', () => {
-    const shared = sharedOverlays();
+    const shared = keepingAll();
     const first = shared([up('b', { tools: TOOLS })]);
     assert.equal(shared([up('b', { tools: TOOLS })]), first);
     for (const other of [
@@ -48,7 +58,7 @@ describe('what users see of their backends', () => {
   });
 
   test('shares the lists of a backend where another one cannot be listed; what is told of that is one user’s', () => {
-    const shared = sharedOverlays();
+    const shared = keepingAll();
     const failing = (message: string) => ({
       name: 'c',
       status: 'unauthenticated' as const,
@@ -62,9 +72,18 @@ describe('what users see of their backends', () => {
   });
 
   test('is the same value as before where it is given once more', () => {
-    const shared = sharedOverlays();
+    const shared = keepingAll();
     const failed = [up('b', { tools: TOOLS }), { name: 'c', status: 'unauthenticated' } as const];
     assert.equal(shared(failed), failed);
     assert.equal(shared(failed), failed);
+  });
+
+  test('counts once for all of them, and goes when others have taken its place', () => {
+    const { shared, keep, get } = overlayStore({ count: 2, bytes: 1_000 });
+    const keys = ['x', 'x', 'y'].map((tool) => keep(shared([up('b', { tools: [tool] })])));
+    assert.equal(keys[0], keys[1]);
+    assert.ok(keys.every((key) => get(key)));
+    keep(shared([up('b', { tools: ['z'] })]));
+    assert.equal(new Set(keys.filter((key) => get(key))).size, 1);
   });
 });
