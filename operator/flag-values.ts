@@ -1,5 +1,4 @@
 import type { ParseArgsOptionDescriptor } from 'node:util';
-import type { TrustedCa } from './plan/settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,7 +41,9 @@ export const listOf = (text: string | undefined): readonly string[] =>
   (text ?? '').split(',').flatMap((name) => name.trim() || []);
 
 /** A ConfigMap, or a ConfigMap and its key; empty: none. Throws with the flag and what it must be. */
-export const trustedCaOf = (text: string): { readonly trustedCa?: TrustedCa } => {
+export const trustedCaOf = (
+  text: string,
+): { readonly trustedCa?: { readonly configMap: string; readonly key: string } } => {
   if (text === '') return {};
   const [, configMap, key = 'ca.crt'] = TRUSTED_CA.exec(text) ?? [];
   if (configMap === undefined)
