@@ -54,7 +54,7 @@ export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
 export { traceContextIn, withTraceContext } from './trace-meta.ts';
 export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';
 export { type TaskName, readTaskId, taskIdOf } from './task-id.ts';
-export { type WorkflowTaskName, readWorkflowTaskId, workflowTaskId } from './workflow-task-id.ts';
+export { type WorkflowTaskName, readWorkflowTaskId, shownName, workflowTaskId } from './workflow-task-id.ts';
 export type {
   ResourceListener,
   SubscriptionRights,

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import type { Access } from './call.ts';
+
 /** A task that a workflow has become. */
 export interface WorkflowTaskName {
   readonly workflow: string;
@@ -23,3 +26,16 @@ export const readWorkflowTaskId = (id: string): WorkflowTaskName | undefined => 
   const name = { workflow: Buffer.from(encoded, 'base64url').toString(), secret };
   return workflowTaskId(name) === id ? name : undefined;
 };
+
+/**
+ * The name of a call for logs and traces. Who knows the id of an anonymous client's task may act on it, so such ids
+ * have an image of their secret, which leads nowhere.
+ */
+export const shownName = ({ names, name }: Pick<Access, 'names' | 'name'>): string =>
+  names === 'task' ? name.replace(SECRET, (_all, secret: string) => `${PREFIX}${imageOf(secret)}`) : name;
+
+const SECRET = /^workflow\.([^.]+)/;
+
+const imageOf = (secret: string): string => createHash('sha256').update(secret).digest('hex').slice(0, IMAGE_DIGITS);
+
+const IMAGE_DIGITS = 16;

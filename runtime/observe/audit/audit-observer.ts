@@ -8,6 +8,7 @@ import {
   type Reply,
   type RequestHead,
   type RequestRecord,
+  shownName,
 } from '../../call/index.ts';
 import { asVmcpError, VmcpError } from '../../errors.ts';
 import type { Observers } from '../observers.ts';
@@ -187,7 +188,7 @@ const decidedEvent = ({ now, sessionName }: AuditObserverDeps, decided: Decided)
       endpoint: `/${request?.endpoint ?? 'mcp'}`,
       httpMethod: method === 'GET' || method === 'DELETE' ? method : 'POST',
       method,
-      name: watched?.name,
+      name: watched && shownName(watched),
       type: watched?.names,
       to: record?.target,
     },
@@ -266,7 +267,7 @@ const targetOf = ({ request, message, call }: RequestRecord): EventTarget => {
     endpoint: `/${request.endpoint}`,
     httpMethod: request.http,
     method: message && methodOf(message),
-    name: asked?.name,
+    name: asked && shownName(asked),
     type: asked?.names,
     to: call?.target,
   };

@@ -7,6 +7,7 @@ import {
   methodOf,
   type Reply,
   type RequestRecord,
+  shownName,
   type StepState,
   type WorkflowStep,
 } from '../../call/index.ts';
@@ -96,7 +97,7 @@ const legacyServerAttributes = (
   ...(called?.names === 'tool' && { 'mcp.tool.name': clipped(called.name, MAX_CHARACTERS) }),
   ...(called?.names === 'prompt' && { 'mcp.prompt.name': clipped(called.name, MAX_CHARACTERS) }),
   ...(called?.names === 'resource' && { 'mcp.resource.uri': clipped(called.name, MAX_CHARACTERS) }),
-  ...(called && { 'mcp.resource.id': clipped(called.name, MAX_CHARACTERS) }),
+  ...(called && { 'mcp.resource.id': clipped(shownName(called), MAX_CHARACTERS) }),
 });
 
 const userAgentOf = ({ headers: { 'user-agent': agent } }: RequestRecord['request']): Attributes =>
