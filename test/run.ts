@@ -5,10 +5,10 @@ import { NODES } from './cluster/node/addresses.ts';
 import { sharedProcessOf } from './one-process.ts';
 
 /**
- * What `npm test` runs: every test file, or, with `--fast`, those that need neither a control plane nor other people's
- * programs. Files that may share a process come first. Those of the one-node cluster have a line of their own beside
- * all others: a machine has few such clusters, and most of their time is waiting for pods; in one line with the others,
- * those whose turn it is not would hold the places.
+ * What `npm test` runs: types, lint, format and every test file, or, with `--fast`, those files that need neither a
+ * control plane nor other people's programs. Files that may share a process come first. Those of the one-node cluster
+ * have a line of their own beside all others, the check included: a machine has few such clusters, and most of their
+ * time is waiting for pods; in one line with the others, those whose turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
 const ON_A_NODE = 'test/**/*.node.test.ts';
@@ -50,9 +50,16 @@ const startLine = (files: readonly string[], options: readonly string[], isShown
   return { isGreen, output: child.stdout === null ? Promise.resolve('') : text(child.stdout) };
 };
 
-if (import.meta.main) {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => running.abort());
-  const isFast = process.argv.includes('--fast');
+/** Types, lint and format. */
+const check = async (): Promise<boolean> => {
+  const child = spawn('npm', ['run', 'check'], { stdio: ['ignore', 'inherit', 'inherit'], signal: running.signal });
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false)).once('exit', (code) => resolve(code === 0));
+  });
+};
+
+/** Answers whether all is green. What is wrong by the check ends the run before the other lines begin. */
+const runAll = async (isFast: boolean): Promise<boolean> => {
   const onANode = isFast ? [] : globSync(ON_A_NODE);
   const others = globSync(ALL, { exclude: isFast ? NOT_FAST : [ON_A_NODE] });
   const {
@@ -61,10 +68,18 @@ if (import.meta.main) {
     alone = [],
   } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
   const node = startLine(onANode, placesFor(NODES), false);
+  if (!isFast && !(await check())) return false;
   const waiting = startLine(onSockets, ONE_PROCESS, false);
   const areGreen = [await startLine(computing, ONE_PROCESS).isGreen, await waiting.isGreen];
   process.stdout.write(await waiting.output);
   areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
   process.stdout.write(await node.output);
-  process.exitCode = areGreen.every(Boolean) ? 0 : 1;
+  return areGreen.every(Boolean);
+};
+
+if (import.meta.main) {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => running.abort());
+  const isGreen = await runAll(process.argv.includes('--fast'));
+  running.abort();
+  process.exitCode = isGreen ? 0 : 1;
 }

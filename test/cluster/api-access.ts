@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -54,7 +54,8 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
   const adminToken = randomBytes(16).toString('hex');
   const secretFile = (path: string, content: string): Promise<void> => writeFile(path, content, { mode: 0o600 });
   await secretFile(files.tokens, `${adminToken},admin,1,system:masters\n`);
-  await secretFile(files.serviceAccountKey, newServiceAccountKey());
+  // A storage that was copied has its own.
+  await access(files.serviceAccountKey).catch(() => secretFile(files.serviceAccountKey, newServiceAccountKey()));
   await secretFile(files.kubeconfig, kubeconfigText({ url, caFile, token: adminToken }));
   await writeFile(files.auditPolicy, AUDIT_POLICY);
 

@@ -5,6 +5,7 @@ import { apiServerArguments, controllerManagerArguments, etcdArguments } from '.
 import { newCrew, type Crew, type Daemon } from './daemon.ts';
 import { CONTROL_PLANE_PROGRAMS, ensurePrograms } from './programs.ts';
 import { scratchFolder } from './scratch.ts';
+import { type Content, copyStorage, NOTHING, storageWith } from './storage.ts';
 import { until } from './until.ts';
 
 /**
@@ -33,11 +34,17 @@ const CONTROLLERS = [
 type Programs = Record<(typeof CONTROL_PLANE_PROGRAMS)[number], string>;
 
 /**
- * Starts etcd, kube-apiserver and kube-controller-manager on loopback; several may run side by side. Needs no root.
- * `more` are arguments of kube-apiserver.
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback, over a copy of a storage that has the content;
+ * several may run side by side. Needs no root. `more` are arguments of kube-apiserver.
  */
-export async function startControlPlane(more: readonly string[] = []): Promise<ControlPlane> {
+export async function startControlPlane(
+  more: readonly string[] = [],
+  content: Content = NOTHING,
+): Promise<ControlPlane> {
   const programs = await ensurePrograms(CONTROL_PLANE_PROGRAMS);
+  const storage = await storageWith(content, Object.values(programs), (folder) =>
+    makeStorage(programs, folder, content),
+  );
   const scratch = await scratchFolder('control-plane');
   const crew = newCrew();
   const stop = async (): Promise<void> => {
@@ -45,6 +52,7 @@ export async function startControlPlane(more: readonly string[] = []): Promise<C
     await scratch.remove();
   };
   try {
+    await copyStorage(storage, scratch.path);
     return { ...(await crew.watch(bringUp(programs, { folder: scratch.path, more }, crew))), stop };
   } catch (error) {
     await stop();
@@ -52,11 +60,25 @@ export async function startControlPlane(more: readonly string[] = []): Promise<C
   }
 }
 
+/** A control plane that begins with nothing and ends when it has the content. */
+async function makeStorage(programs: Programs, folder: string, { put }: Content): Promise<void> {
+  const crew = newCrew();
+  try {
+    const { etcd, ...access } = await crew.watch(bringUp(programs, { folder, more: [] }, crew));
+    await crew.watch(put(access));
+    // It writes down what it knows.
+    process.kill(etcd.pid, 'SIGTERM');
+    await etcd.ended;
+  } finally {
+    await crew.stop();
+  }
+}
+
 async function bringUp(
   programs: Programs,
   { folder, more }: { readonly folder: string; readonly more: readonly string[] },
   crew: Crew,
-): Promise<Omit<ControlPlane, 'stop'>> {
+): Promise<Omit<ControlPlane, 'stop'> & { readonly etcd: Daemon }> {
   const start = (name: keyof Programs, args: readonly string[]): Promise<Daemon> =>
     crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`), env });
   // Half as many collections of garbage, for a third more memory (Go, "A Guide to the Go Garbage Collector").
@@ -65,7 +87,7 @@ async function bringUp(
   const port = await freePortPair();
   const access = await prepareAccess(folder, `https://127.0.0.1:${port}`, programs.kubectl);
 
-  await start('etcd', etcdArguments(files));
+  const etcd = await start('etcd', etcdArguments(files));
   const startApiServer = async (): Promise<Daemon> => {
     const daemon = await start('kube-apiserver', [
       // A /24 would hold 254 Services.
@@ -99,5 +121,5 @@ async function bringUp(
       process.kill(controllers.pid, 'SIGCONT');
     }
   };
-  return { ...access, restartApiServer, withoutControllers };
+  return { ...access, restartApiServer, withoutControllers, etcd };
 }

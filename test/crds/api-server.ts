@@ -4,7 +4,7 @@ import { Agent, request } from 'undici';
 
 import { kinds } from '../../crds/index.ts';
 import { manifestFiles } from '../../crds/generate.ts';
-import type { ControlPlane } from '../cluster/index.ts';
+import type { ApiAccess, ControlPlane } from '../cluster/index.ts';
 import { startControlPlane, until } from '../cluster/index.ts';
 
 export interface Answer {
@@ -22,7 +22,7 @@ export interface ApiServer extends ControlPlane {
 }
 
 export async function startApiServer(): Promise<ApiServer> {
-  const plane = await startControlPlane();
+  const plane = await startControlPlane([], { ingredients: [MANIFESTS], put: putOurKinds });
   const dispatcher = new Agent({ connect: { ca: await readFile(plane.caFile) } });
   const send = async (method: 'POST' | 'PATCH', path: string, type: string, body: unknown): Promise<Answer> => {
     const response = await request(new URL(path, plane.url), {
@@ -35,7 +35,7 @@ export async function startApiServer(): Promise<ApiServer> {
   };
   const pathOf = (kind: string): string => `/apis/vmcp.dev/v1beta1/namespaces/default/${pluralOf(kind)}`;
   try {
-    await serveOurKinds(plane);
+    await untilServed(plane);
   } catch (error) {
     await plane.stop();
     throw error;
@@ -55,8 +55,14 @@ export async function startApiServer(): Promise<ApiServer> {
   };
 }
 
-const serveOurKinds = async ({ kubectl, list }: ControlPlane): Promise<void> => {
-  await kubectl(['create', '--filename', '-'], [...manifestFiles().values()].join('---\n'));
+const MANIFESTS = [...manifestFiles().values()].join('---\n');
+
+const putOurKinds = async (access: ApiAccess): Promise<void> => {
+  await access.kubectl(['create', '--filename', '-'], MANIFESTS);
+  await untilServed(access);
+};
+
+const untilServed = async ({ list }: ApiAccess): Promise<void> => {
   for (const { plural } of Object.values(kinds)) {
     await until(`${plural} to be served`, () => list(plural));
   }

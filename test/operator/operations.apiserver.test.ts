@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
 import type { KubeObject } from '../../operator/object.ts';
 import { until } from '../cluster/index.ts';
+import { builtProgram } from '../images/bundle.ts';
 import { installedCluster } from './engine/cluster-under-test.ts';
 import { made, madeServer, refuseNodePorts } from './engine/cluster-user.ts';
 import {
@@ -125,9 +126,11 @@ test('what it does can be counted', async () => {
   await operator.stop();
 });
 
+const program = await builtProgram('operator/main.ts');
+
 /** One reconcile after the other. */
 const startProcess = (more: Readonly<Record<string, string>> = {}): ChildProcess =>
-  spawnOperator(cluster.kubeconfig, { workers: '1', ...more });
+  spawnOperator(cluster.kubeconfig, { workers: '1', ...more }, { program });
 
 describe('killed', () => {
   // What is left of other tests would be work for an operator that starts.

@@ -7,7 +7,8 @@ import {
   type KindsUnderTest,
   type OperatorOptionsUnderTest,
   type OperatorUnderTest,
-  installOperator,
+  contentFor,
+  operatorKubeconfig,
   startOperatorUnderTest,
 } from './operator-under-test.ts';
 
@@ -33,8 +34,8 @@ export const installedCluster = (subject: KindsUnderTest): InstalledCluster => {
   const thePlane = () => plane ?? assert.fail('the control plane is started before the tests');
   const theKubeconfig = () => kubeconfig ?? assert.fail('the operator is installed before the tests');
   const start = async (): Promise<void> => {
-    plane = await startControlPlane();
-    kubeconfig = await installOperator(plane, subject);
+    plane = await startControlPlane([], await contentFor(subject));
+    kubeconfig = await operatorKubeconfig(plane, subject);
   };
   const ready = () => (starting ??= start());
   before(ready);

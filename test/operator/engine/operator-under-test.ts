@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { API_GROUP, API_VERSION, kinds } from '../../../crds/index.ts';
 import { operatorNamespaceRules, watchedNamespaceRules } from '../../../operator/api/rbac.ts';
@@ -6,7 +7,7 @@ import { reconciledKinds } from '../../../operator/kinds/index.ts';
 import type { ReconciledKind } from '../../../operator/kinds/kind.ts';
 import { runOperator } from '../../../operator/run.ts';
 import type { RunOptions, Running } from '../../../operator/run.ts';
-import type { ApiAccess, AuditedWrite } from '../../cluster/index.ts';
+import type { ApiAccess, AuditedWrite, Content } from '../../cluster/index.ts';
 import { until } from '../../cluster/index.ts';
 import { widgetCrd, widgetKind, widgetResource } from './widget.ts';
 
@@ -37,24 +38,44 @@ export const servers: KindsUnderTest = {
   crds: join(import.meta.dirname, '../../../crds/manifests'),
 };
 
-/** The operator's account with exactly the rights it names, and the kinds. Answers the path of its kubeconfig. */
-export const installOperator = async (cluster: ApiAccess, subject: KindsUnderTest): Promise<string> => {
-  await applyCrds(cluster, subject);
+/** What an operator needs in a control plane: its account with exactly the rights it names, and the kinds. */
+export const contentFor = async (subject: KindsUnderTest): Promise<Content> => {
+  const crds = typeof subject.crds === 'string' ? await textsIn(subject.crds) : [JSON.stringify(subject.crds)];
   const items = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vmcp-system' } }, ...accountOf(subject)];
-  await cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const account = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  return {
+    ingredients: [...crds, account],
+    put: async (cluster) => {
+      await cluster.kubectl(['apply', '--server-side', '-f', '-'], crds.join('\n---\n'));
+      await cluster.kubectl(['apply', '-f', '-'], account);
+      await untilServed(cluster, subject);
+    },
+  };
+};
+
+const textsIn = async (folder: string): Promise<readonly string[]> =>
+  Promise.all((await readdir(folder)).toSorted().map((name) => readFile(join(folder, name), 'utf8')));
+
+/** Puts that into a control plane that lacks it. Answers the path of the operator's kubeconfig. */
+export const installOperator = async (cluster: ApiAccess, subject: KindsUnderTest): Promise<string> => {
+  await (await contentFor(subject)).put(cluster);
+  return operatorKubeconfig(cluster, subject);
+};
+
+/** Path of the kubeconfig of an operator that is in the content of the control plane; it serves its kinds by then. */
+export const operatorKubeconfig = async (cluster: ApiAccess, subject: KindsUnderTest): Promise<string> => {
+  await untilServed(cluster, subject);
+  return cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
+};
+
+const untilServed = async (cluster: ApiAccess, subject: KindsUnderTest): Promise<void> => {
   for (const { plural } of subject.resources) {
     await until(`${plural} to be served`, () => cluster.list(plural));
   }
   // It remembers which kinds there are.
   const plurals = subject.resources.map(({ plural }) => `${plural}.${subject.group}`);
   await until('kubectl to know them', () => cluster.kubectl(['get', plurals.join()]));
-  return cluster.kubeconfigFor(await cluster.tokenFor('vmcp-operator', 'vmcp-system'));
 };
-
-const applyCrds = (cluster: ApiAccess, { crds }: KindsUnderTest): Promise<string> =>
-  typeof crds === 'string'
-    ? cluster.kubectl(['apply', '--server-side', '-f', crds])
-    : cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(crds));
 
 const accountOf = ({ group, kinds, resources }: KindsUnderTest): readonly object[] => {
   const rbac = 'rbac.authorization.k8s.io';

@@ -13,7 +13,7 @@ import { freePortPair } from '../../fixtures/ports.ts';
 import { builtProgram } from '../../images/bundle.ts';
 import { CONFIGURATION, installWebhook } from '../admission/chart-webhook.ts';
 import { kill, spawnOperator } from '../engine/operator-process.ts';
-import { countedWrites, installOperator, servers } from '../engine/operator-under-test.ts';
+import { contentFor, countedWrites, operatorKubeconfig, servers } from '../engine/operator-under-test.ts';
 import { limitMemory } from './memory-limit.ts';
 import type { LoopDelay } from './monitor.ts';
 import { startProber } from './prober.ts';
@@ -66,10 +66,10 @@ const CANARY = 'quiet';
 const MEMORY_MIB = 512;
 
 export const startTrial = async (failurePolicy: 'Fail' | 'Ignore' = 'Fail'): Promise<Trial> => {
-  const plane = await startControlPlane();
+  const plane = await startControlPlane([], await contentFor(servers));
   const [healthPort, webhookPort, delayPort] = [await freePortPair(), await freePortPair(), await freePortPair()];
   const program = await builtProgram('operator/main.ts');
-  const kubeconfig = await installOperator(plane, servers);
+  const kubeconfig = await operatorKubeconfig(plane, servers);
   await installWebhook(plane, webhookPort, [`webhook.failurePolicy=${failurePolicy}`, 'webhook.timeoutSeconds=5']);
   const monitor = new URL(`monitor.ts?port=${delayPort}`, import.meta.url);
   const image = await imageSettings('Dockerfile.operator');
