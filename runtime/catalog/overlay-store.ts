@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { VmcpError } from '../errors.ts';
 import { LIST_KINDS, type Lists } from '../mcp/index.ts';
 import { type LruBounds, lruCache } from '../process/index.ts';
 import type { Overlay } from './live-catalog.ts';
@@ -11,10 +12,16 @@ const MOST_LISTS = 4_000;
  * catalog with all pages, is then made once, for all of them and each time that it is listed again.
  */
 export interface OverlayStore {
-  /** The same, as the value that is known already where there is one. Lists are compared by all of their bytes. */
+  /**
+   * The same, as the value that is known already where there is one. Lists are compared by all of their bytes, and the
+   * errors of backends that could not be listed by all that is shown of them.
+   */
   readonly shared: (own: Overlay) => Overlay;
-  /** Keeps an overlay that `shared` has returned, within the bounds; it is had by the key that is returned. */
-  readonly keep: (overlay: Overlay) => string;
+  /**
+   * Keeps an overlay that `shared` has returned, within the bounds; it is had by the key that is returned. `before`:
+   * the key of the overlay in whose place it comes, for the same user.
+   */
+  readonly keep: (overlay: Overlay, before?: string) => string;
   /** Undefined: it was the least recently used one, or is larger than all together may be. */
   readonly get: (key: string) => Overlay | undefined;
 }
@@ -33,11 +40,11 @@ export const overlayStore = (bounds: LruBounds): OverlayStore => {
     return shared.every((each, index) => each === own[index]) ? own : shared;
   };
   const keyOf = (overlay: Overlay): string => {
-    const parts: string[] = [];
-    for (const { name, status, lists, error, message } of overlay) {
-      // What is told of a backend that could not be listed is told to one user.
-      if (!lists || error || message !== undefined) return `${(unshared += 1)}`;
-      parts.push(name, status, digestOf(lists));
+    const parts: unknown[] = [];
+    for (const { name, status, isWithheld, lists, message, error } of overlay) {
+      const shown = error ? shownOf(error) : null;
+      if (shown === undefined) return `${OF_ONE_USER}${(unshared += 1)}`;
+      parts.push([name, status, isWithheld, lists && digestOf(lists), message, shown]);
     }
     return JSON.stringify(parts);
   };
@@ -45,18 +52,41 @@ export const overlayStore = (bounds: LruBounds): OverlayStore => {
     shared: (own) => {
       const overlay = withSharedLists(own);
       const key = keys.get(overlay) ?? keyOf(overlay);
-      const known = kept.get(key) ?? overlay;
+      const known = kept.get(key) ?? (keys.has(overlay) ? overlay : withoutCauses(overlay));
       keys.set(known, key);
       return known;
     },
-    keep: (overlay) => {
+    keep: (overlay, before) => {
       const key = keys.get(overlay) ?? keyOf(overlay);
       if (kept.get(key) !== overlay) kept.set(key, overlay, bytesOf(overlay));
+      if (before !== key && before?.startsWith(OF_ONE_USER)) kept.delete(before);
       return key;
     },
     get: kept.get,
   };
 };
+
+/** Begins the key of an overlay that is not shared. */
+const OF_ONE_USER = '#';
+
+/** What is shown and logged of an error; undefined where it is meant for one user. */
+const shownOf = ({ code, message, detail, challenge, isOutage, clientText, data }: VmcpError): object | undefined =>
+  clientText === undefined && data === undefined ? [code, message, detail, challenge, isOutage] : undefined;
+
+/** An error that others see as well tells nothing of the request of one user. */
+const withoutCauses = (overlay: Overlay): Overlay =>
+  overlay.some(({ error }) => error?.cause !== undefined)
+    ? overlay.map((each) => (each.error ? { ...each, error: withoutCause(each.error) } : each))
+    : overlay;
+
+const withoutCause = ({ code, message, detail, challenge, isOutage, clientText, data }: VmcpError): VmcpError =>
+  new VmcpError(code, message, {
+    isOutage,
+    ...(detail !== undefined && { detail }),
+    ...(challenge && { challenge }),
+    ...(clientText !== undefined && { clientText }),
+    ...(data && { data }),
+  });
 
 /** The lists that are in use, each once. They are found by a digest of all entries, and go when nobody has them. */
 const listsInUse = () => {

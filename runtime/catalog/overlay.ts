@@ -166,7 +166,7 @@ const listing = (
   const put = (entry: CachedOverlay, caller: User, overlay: Overlay): void => {
     const key = callerKey(caller);
     if (known.get(key) !== entry) return;
-    entry.key = store.keep(overlay);
+    entry.key = store.keep(overlay, entry.key);
     known.set(key, entry, 0);
   };
   /** With `changed`, lists those alone, and the overlay is as old as it was. */

@@ -52,7 +52,9 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
   const how = { lookup: guardedLookup, timeout: limits.connectTimeoutMs, allowH2: false };
   const bundle = origin.startsWith('https:') ? deps.caBundle : undefined;
-  const connect = withConnectRetries(bundle ? backendConnector(how, bundle) : buildConnector(how));
+  let isDestroyed = false;
+  const connector = bundle ? backendConnector(how, bundle) : buildConnector(how);
+  const connect = withConnectRetries(connector, () => !isDestroyed);
   const poolOf = (connections: number): Pool =>
     new Pool(origin, {
       connections,
@@ -89,7 +91,10 @@ export const openConnection = (origin: string, limits: ConnectionLimits, deps: C
         );
       }),
     close: async () => void (await Promise.allSettled(all.map((pool) => pool.close()))),
-    destroy: async () => void (await Promise.allSettled(all.map((pool) => pool.destroy()))),
+    destroy: async () => {
+      isDestroyed = true;
+      await Promise.allSettled(all.map((pool) => pool.destroy()));
+    },
   };
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { overlays } from '../../../runtime/catalog/index.ts';
 import { type OverlayStore, overlayStore } from '../../../runtime/catalog/overlay-store.ts';
-import { VmcpError } from '../../../runtime/errors.ts';
+import { VmcpError, type VmcpErrorMore } from '../../../runtime/errors.ts';
 import { lists } from './sources.ts';
 import { offerOf, up, user } from './live-catalog-under-test.ts';
 
@@ -69,6 +69,74 @@ describe('what users see of their backends', () => {
     const ofY = shared([up('b', { tools: TOOLS }), failing('y has to sign in')]);
     assert.equal(ofX[0]?.lists, ofY[0]?.lists);
     assert.deepEqual([ofX[1]?.message, ofY[1]?.message], ['x has to sign in', 'y has to sign in']);
+  });
+
+  test('is one value where all are told the same of a backend that cannot be listed, without its causes', () => {
+    const shared = keepingAll();
+    const failing = (subject: string, more: VmcpErrorMore = {}) => [
+      up('b', { tools: TOOLS }),
+      {
+        name: 'c',
+        status: 'unauthenticated' as const,
+        error: new VmcpError('login_required', 'sign in at "hub"', { cause: new Error(subject), detail: 'd', ...more }),
+      },
+    ];
+    const ofX = shared(failing('x'));
+    assert.equal(shared(failing('y')), ofX);
+    const { error } = ofX[1] ?? {};
+    assert.deepEqual([error?.message, error?.detail, error?.cause], ['sign in at "hub"', 'd', undefined]);
+    assert.notEqual(shared(failing('y', { detail: 'other' })), ofX);
+    assert.notEqual(shared(failing('y', { isOutage: true })), ofX);
+    const meantFor = (subject: string) => shared(failing(subject, { clientText: 'your link' }));
+    assert.notEqual(meantFor('x'), meantFor('x'));
+  });
+
+  test('that is of one user alone goes when another comes in its place', () => {
+    const { shared, keep, get } = overlayStore({ count: 100, bytes: 10_000 });
+    const error = new VmcpError('login_required', 'sign in', { clientText: 'your link' });
+    const first = keep(shared([{ name: 'c', status: 'unauthenticated', error }]));
+    assert.ok(get(first));
+    const second = keep(shared([{ name: 'c', status: 'unauthenticated', error }]), first);
+    assert.equal(get(first), undefined);
+    const third = keep(shared([up('c', { tools: TOOLS })]), second);
+    keep(shared([up('c', { tools: ['read'] })]), third);
+    assert.ok(get(third), 'other users may see this');
+  });
+
+  test('is listed as often as it has to be, and shown to the end, while a backend fails for many', async () => {
+    let time = 0;
+    let isDown = false;
+    const lists: string[] = [];
+    const big = up('a', { tools: [`{"name":"big","description":"${'x'.repeat(600)}"}`] });
+    const { of } = overlays(
+      {
+        now: () => time,
+        list: (caller) => {
+          lists.push(caller.kind === 'user' ? caller.subject : '');
+          const error = new VmcpError('circuit_open', 'keeps failing');
+          const b = isDown ? { name: 'b', status: 'unavailable' as const, error } : up('b', { tools: TOOLS });
+          const all = Promise.resolve([big, b]);
+          return { all, only: () => all };
+        },
+      },
+      { users: 100, count: 10, bytes: 1_500, ttlMs: 60_000, failedTtlMs: 5_000 },
+    );
+    const users = Array.from({ length: 50 }, (_, index) => user(`u${index}`));
+    const round = async () => {
+      const before = lists.length;
+      const seen = await Promise.all(users.map(async (each) => of(each)));
+      await new Promise((resolve) => setImmediate(resolve));
+      const withB = seen.filter((overlay) => overlay?.[1]?.lists !== undefined).length;
+      return { listed: lists.length - before, withB };
+    };
+    assert.deepEqual(await round(), { listed: 50, withB: 50 });
+    isDown = true;
+    time += 60_000;
+    for (let failing = 0; failing < 4; failing += 1) {
+      assert.deepEqual(await round(), { listed: 50, withB: 50 });
+      assert.deepEqual(await round(), { listed: 0, withB: 50 });
+      time += 5_000;
+    }
   });
 
   test('is the same value as before where it is given once more', () => {

@@ -73,7 +73,7 @@ describe('attempts to connect', () => {
         callback(Object.assign(new Error(`attempt ${attempts}`), { code }), null);
       };
       const target = { hostname: 'backend', protocol: 'http:', port: '80' };
-      withConnectRetries(connect)(target, (...[error]) => resolve({ error, attempts }));
+      withConnectRetries(connect, () => true)(target, (...[error]) => resolve({ error, attempts }));
     });
 
   test('are three at most; what fails the last one is the reason', async () => {
@@ -85,5 +85,22 @@ describe('attempts to connect', () => {
   test('end with a certificate that is refused, and with one that takes too long', async () => {
     for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UND_ERR_CONNECT_TIMEOUT'])
       assert.equal((await failing(code)).attempts, 1);
+  });
+
+  test('end with one that fails slowly, or once nobody wants the connection', async () => {
+    const tried = (afterMs: number, isWanted: () => boolean): Promise<number> =>
+      new Promise((resolve) => {
+        let attempts = 0;
+        const connect: buildConnector.connector = (_options, callback) => {
+          attempts += 1;
+          const error = Object.assign(new Error('no'), { code: 'EHOSTUNREACH' });
+          setTimeout(() => callback(error, null), afterMs);
+        };
+        const target = { hostname: 'backend', protocol: 'http:', port: '80' };
+        withConnectRetries(connect, isWanted)(target, () => resolve(attempts));
+      });
+    assert.equal(await tried(600, () => true), 1);
+    let asked = 0;
+    assert.equal(await tried(0, () => (asked += 1) < 2), 1, 'given up in the first pause');
   });
 });
