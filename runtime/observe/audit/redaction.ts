@@ -3,7 +3,7 @@ export const REDACTED = '[redacted]';
 
 /** docs/audit.md "What is redacted": parts of the names of members, of letters and digits alone. */
 const SECRET_KEY =
-  /password|passwd|pwd|passphrase|passcode|secret|apikey|accesskey|privatekey|signingkey|encryptionkey|credential|authorization|cookie|bearer|jwt|assertion|codeverifier|sessionid|connectionstring/;
+  /password|passwd|pwd|passphrase|passcode|secret|apikey|accesskey|privatekey|signingkey|encryptionkey|credential|authorization|cookie|bearer|jwt|assertion|codeverifier|sessionid|taskid|requeststate|connectionstring/;
 const SECRET_KEYS: ReadonlySet<string> = new Set(['auth', 'pin', 'otp', 'cvv', 'cvc', 'ssn']);
 /** Such a member may also be a number of tokens, which is no secret. */
 const TOKEN_KEY = /tokens?$/;

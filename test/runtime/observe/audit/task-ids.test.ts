@@ -11,7 +11,8 @@ const ask = { id: 'ask', type: 'elicitation', message: 'Sure?' };
 const asks = { name: 'asks', steps: [ask] };
 
 test('events tell tasks of workflows apart, and nobody can answer for a client with what they tell', async (t) => {
-  const { url, events, logFile } = await startAudited(t, { more: { compositeTools: [asks] } });
+  const audit = { includeRequestData: true, includeResponseData: true };
+  const { url, events, logFile } = await startAudited(t, { audit, more: { compositeTools: [asks] } });
   const begun = await Promise.all([1, 2].map(() => sendTask(url, { tool: 'asks' })));
   const [first = '', second = ''] = begun.map((answer) => String(resultOf(answer)['taskId']));
   for (const task of [first, first, second, `${first}x`]) await sendTask(url, { method: 'tasks/get', task });
