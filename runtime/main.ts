@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --no-allocation-site-pretenuring
+#!/usr/bin/env -S node --max-semi-space-size=8 --no-allocation-site-pretenuring --no-parallel-scavenge
 import { readFile } from 'node:fs/promises';
 import { checkConfigFiles, formatProblem, readConfigFiles, InvalidConfigError, watchConfig } from './config/index.ts';
 import {

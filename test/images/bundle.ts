@@ -82,7 +82,7 @@ const WARMED_BY = {
 } as const;
 
 /** None, and those of the image: each has compiled code of its own. */
-const FLAGS = [[], ['--max-semi-space-size=8', '--no-allocation-site-pretenuring']] as const;
+const FLAGS = [[], ['--max-semi-space-size=8', '--no-allocation-site-pretenuring', '--no-parallel-scavenge']] as const;
 
 /** Runs a program until it says something, and stops it. */
 async function warm(args: readonly string[]): Promise<void> {

@@ -48,7 +48,7 @@ describe('an image built from its Dockerfile', { skip }, () => {
   for (const [name, flags, program, ports] of [
     [
       'vmcp',
-      ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'],
+      ['--max-semi-space-size=8', '--no-allocation-site-pretenuring', '--no-parallel-scavenge'],
       '/app/vmcp.mjs',
       ['4483/tcp', '4484/tcp'],
     ],
