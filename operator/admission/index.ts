@@ -107,6 +107,7 @@ export const startAdmission = async (options: AdmissionOptions, deps: AdmissionD
     port: server.port,
     isReady: () => state.isTrusted,
     stop: async () => {
+      server.drain();
       await sleep(clock, options.drainMs);
       stopping.abort(new Error('the webhook is stopping'));
       await Promise.all([kept, server.stop()]);

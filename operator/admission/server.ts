@@ -12,6 +12,11 @@ export interface AdmissionServer {
   readonly port: number;
   /** From the next handshake on; connections that are there stay. Until the first call no handshake succeeds. */
   readonly useCertificate: (certified: CertificateAndKey) => void;
+  /**
+   * From now on each connection ends with its next response, so that the API server makes its next one to another pod:
+   * the last request on a connection would meet its end.
+   */
+  readonly drain: () => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -51,6 +56,10 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
   const server: Server = app.server;
   server.maxConnections = CONNECTIONS;
   const goneOf = closeSignals(app);
+  let isDraining = false;
+  app.addHook('onSend', async (_request, reply) => {
+    if (isDraining) reply.header('connection', 'close');
+  });
   limitBodyBytes(app, deps.clock);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
@@ -75,6 +84,9 @@ export const serveAdmission = async (port: number, deps: AdmissionServerDeps): P
     port: (server.address() as AddressInfo).port,
     useCertificate: ({ certificate, key }) =>
       server.setSecureContext({ cert: certificate, key, ...(ca !== undefined && { ca }) }),
+    drain: () => {
+      isDraining = true;
+    },
     stop: () => app.close(),
   };
 };

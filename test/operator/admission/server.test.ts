@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
 import { accepted, forbidden } from '../../../operator/admission/review.ts';
@@ -174,4 +174,20 @@ test('another certificate counts from the next handshake on, and connections tha
   assert.match(answer.toString(), /^HTTP\/1\.1 404/);
   first.destroy();
   second.destroy();
+});
+
+test('a server that drains answers, and ends each connection with its answer', async () => {
+  const agent = new Agent({ keepAlive: true });
+  const connectionOf = async (): Promise<string | undefined> => {
+    const call = request({ ...caller(), agent, path: '/validate' });
+    call.end(review('good'));
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    await response.toArray();
+    assert.equal(response.statusCode, 200);
+    return response.headers.connection;
+  };
+  assert.equal(await connectionOf(), 'keep-alive');
+  server.drain();
+  assert.equal(await connectionOf(), 'close');
+  agent.destroy();
 });
