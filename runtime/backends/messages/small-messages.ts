@@ -34,10 +34,9 @@ export const unsubscribeRequest = (uri: string, id: Buffer): Buffer => aboutReso
 const aboutResource = (method: string, uri: string, id: Buffer): Buffer =>
   Buffer.from(`{"jsonrpc":"2.0","id":${id.toString()},"method":"${method}","params":{"uri":${uri}}}`);
 
-/** `logging/setLevel`; its response is ignored. */
-export const setLevelRequest = (level: string): Buffer =>
+export const setLevelRequest = (id: Buffer, level: string): Buffer =>
   Buffer.from(
-    `{"jsonrpc":"2.0","id":"vmcp-level","method":"logging/setLevel","params":{"level":${JSON.stringify(level)}}}`,
+    `{"jsonrpc":"2.0","id":${id.toString()},"method":"logging/setLevel","params":{"level":${JSON.stringify(level)}}}`,
   );
 
 /** The VmcpError for a failed exchange. Its message names no address; the cause is kept for logs. */

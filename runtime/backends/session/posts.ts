@@ -17,6 +17,7 @@ const POST_MS = 5_000;
 
 const PING_ID = Buffer.from('"vmcp-ping"');
 const PING = { body: pingRequest(PING_ID), id: PING_ID };
+const LEVEL_ID = Buffer.from('"vmcp-level"');
 
 /** The messages that a session sends beside its calls. */
 export class SessionPosts {
@@ -32,9 +33,12 @@ export class SessionPosts {
     this.#deps = deps;
   }
 
-  /** Sends a message whose response is ignored. Never throws. */
-  async post(open: OpenSession, fetch: Fetch, body: Buffer): Promise<void> {
-    const told = this.#send(open, fetch, { body }, POST_MS).catch(() => 0);
+  /**
+   * Sends a message whose response is ignored. With `id`, that of a request, it resolves once the backend has answered:
+   * over HTTP+SSE a message that was taken may be executed after the next one. Never throws.
+   */
+  async post(open: OpenSession, fetch: Fetch, body: Buffer, id?: Buffer): Promise<void> {
+    const told = this.#send(open, fetch, { body, ...(id && { id }) }, POST_MS).catch(() => 0);
     this.#posting.add(told);
     await told;
     this.#posting.delete(told);
@@ -56,7 +60,7 @@ export class SessionPosts {
     for (let sent: unknown; this.#lastLevel && this.#lastLevel !== sent;) {
       const { open, fetch, level } = this.#lastLevel;
       sent = this.#lastLevel;
-      await this.post(open, fetch, setLevelRequest(level));
+      await this.post(open, fetch, setLevelRequest(LEVEL_ID, level), LEVEL_ID);
     }
   }
 
