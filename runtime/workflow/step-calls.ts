@@ -53,6 +53,7 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
   const meta = Buffer.from(JSON.stringify({ [HOPS]: nextHop(call) }));
   const slots = new Slots(LIMITS.callsPerWorkflow);
   const share = new Share(bytes);
+  const clientWith = withoutTasks(call.client);
   let taken = 0;
   const take = (size: number): void => {
     taken += size;
@@ -76,7 +77,7 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
         // A token that has ended since the workflow began is good for no further call.
         const caller = isVerified(of.caller) ? currentCaller(of.caller) : of.caller;
         const asked = noted(onAsk);
-        const reply = await dispatch({ ...inner, caller, signal, client: withoutTasks(call.client, asked.onAsk) });
+        const reply = await dispatch({ ...inner, caller, signal, client: clientWith(asked.onAsk) });
         if (reply.kind === 'whole') take(reply.body?.length ?? 0);
         return resultOf(reply, asked.refusal());
       });
@@ -135,13 +136,13 @@ const nextHop = ({ request: { bytes, meta } }: Call): number => {
   );
 };
 
-/** A step waits for its result: a backend must not answer it with a task. */
-const withoutTasks = (client: CallClient, onAsk: OnAsk): CallClient => {
-  if (!supportsTasks(client.capabilities)) return client;
+/** The client of each call. A step waits for its result: a backend must not answer it with a task. */
+const withoutTasks = (client: CallClient): ((onAsk: OnAsk) => CallClient) => {
+  if (!supportsTasks(client.capabilities)) return () => client;
   const capabilities = replacedMember(client.capabilities, 'extensions', (extensions) =>
     withoutMembers(extensions, (bytes, keyAt) => isText(bytes, keyAt, TASKS_EXTENSION)),
   );
-  return {
+  return (onAsk) => ({
     era: client.era,
     capabilities,
     get logLevel() {
@@ -153,5 +154,5 @@ const withoutTasks = (client: CallClient, onAsk: OnAsk): CallClient => {
       onAsk?.();
       return client.ask(question, signal);
     },
-  };
+  });
 };
