@@ -5,6 +5,7 @@
  */
 
 export { MAX_WORKFLOW_MS } from './check.ts';
+export { isOfType } from './json-types.ts';
 export { stepsRead } from './references.ts';
 export type { WorkflowFinding } from './written.ts';
 export {

@@ -8,24 +8,28 @@ export const isTextOfType = (text: string, type: string): boolean => {
   if (type === 'string') return true;
   if (type === 'boolean') return isBooleanText(text);
   try {
-    return isOfType(JSON.parse(text), type);
+    return isOfType(JSON.parse(text), type) !== false;
   } catch {
     return false;
   }
 };
 
-/** Whether a JSON value is of a type of JSON Schema; true for what is no such type. */
-export const isOfType = (value: unknown, type: unknown): boolean => {
-  const known = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
-  return known === undefined || known(value);
-};
-
-const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === 'string',
-  number: (value) => typeof value === 'number',
-  integer: (value) => Number.isInteger(value),
-  boolean: (value) => typeof value === 'boolean',
-  object: (value) => fieldsIn(value) !== undefined,
-  array: (value) => Array.isArray(value),
-  null: (value) => value === null,
+/** Whether a value is of this type of JSON Schema; undefined: there is no such type. */
+export const isOfType = (value: unknown, type: unknown): boolean | undefined => {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'integer':
+      return Number.isInteger(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return fieldsIn(value) !== undefined;
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return typeof value === type;
+    default:
+      return undefined;
+  }
 };

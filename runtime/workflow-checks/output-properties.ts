@@ -57,7 +57,7 @@ const propertyProblems = (path: Path, fields: Fields, isRequired: boolean): read
 
 /** A default that cannot be made to be of the type is never used. */
 const isUsable = (value: unknown, type: string): boolean => {
-  if (type === 'string' || isOfType(value, type)) return true;
+  if (type === 'string' || isOfType(value, type) !== false) return true;
   return typeof value === 'string' && isTextOfType(value, type);
 };
 

@@ -112,7 +112,8 @@ export const idleRetries = ({ fields, path }: WrittenStep): readonly WorkflowFin
 export const unfitDefaults = (parameters: Fields | undefined): readonly WorkflowFinding[] =>
   Object.entries(fieldsIn(parameters?.['properties']) ?? {}).flatMap(([name, schema]) => {
     const { type, default: preset } = fieldsIn(schema) ?? {};
-    if (preset === undefined || type === undefined || [type].flat().some((each) => isOfType(preset, each))) return [];
+    if (preset === undefined || type === undefined || [type].flat().some((each) => isOfType(preset, each) !== false))
+      return [];
     const wanted = [type].flat().map(String).join(' or ');
     return [
       {

@@ -1,9 +1,10 @@
 import type { BackendTarget } from '../call/index.ts';
 import { objectIn } from '../json/index.ts';
 import { clipped } from '../text.ts';
+import { isOfType } from '../workflow-checks/index.ts';
 import { templateIn } from './expansion.ts';
 import type { WorkflowConfig } from './step.ts';
-import { isObjectValue, isOfType } from './values.ts';
+import { isObjectValue } from './values.ts';
 
 /** A call of a step, as far as it is the same in each run. */
 export interface WrittenCall {

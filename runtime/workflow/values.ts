@@ -1,4 +1,5 @@
 import { isTooDeep } from '../templates/index.ts';
+import { isOfType } from '../workflow-checks/index.ts';
 
 /** The types that an output property, or the schema of an argument, may ask for. */
 export type ValueType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array';
@@ -36,26 +37,6 @@ export const coerced = (value: unknown, type: ValueType | undefined): unknown =>
   if (typeof value === 'string') return valueOfText(value, type);
   if (type === 'string') return JSON.stringify(value);
   return undefined;
-};
-
-/** Whether a value is of this type of JSON Schema; undefined: there is no such type. */
-export const isOfType = (value: unknown, type: unknown): boolean | undefined => {
-  switch (type) {
-    case 'null':
-      return value === null;
-    case 'integer':
-      return Number.isInteger(value);
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return isObjectValue(value);
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type;
-    default:
-      return undefined;
-  }
 };
 
 export const isObjectValue = (value: unknown): value is Readonly<Record<string, unknown>> =>
