@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { builtProgram } from '../test/images/bundle.ts';
 import type { Load } from './load.ts';
 import type { Seen } from './loader-process.ts';
-import { imageSettings } from './publish.ts';
+import { imageSettings } from '../test/images/image-settings.ts';
 
 export interface Started {
   readonly url: string;

@@ -4,7 +4,7 @@ import { made, madeServer } from '../../test/operator/engine/cluster-user.ts';
 import { kill, spawnOperator } from '../../test/operator/engine/operator-process.ts';
 import { installOperator, servers, untilQuiet } from '../../test/operator/engine/operator-under-test.ts';
 import { builtProgram } from '../../test/images/bundle.ts';
-import { imageSettings } from '../publish.ts';
+import { imageSettings } from '../../test/images/image-settings.ts';
 
 /** The operator as a process of its own, with the rights that the chart gives it. */
 export interface OperatorProcess {

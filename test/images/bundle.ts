@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { cached, keyOf, sourcesIn } from '../cluster/images/cache.ts';
+import { imageSettings } from './image-settings.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..', '..');
 
@@ -60,7 +61,7 @@ export async function writeProgram(entry: string, folder: string): Promise<strin
  * stays the same.
  */
 export async function builtProgram(entry: keyof typeof WARMED_BY): Promise<string> {
-  const ingredients = ['package-lock.json', 'test/images/bundle.ts'].map((file) =>
+  const ingredients = ['package-lock.json', 'test/images/bundle.ts', 'Dockerfile.vmcp'].map((file) =>
     readFile(join(REPOSITORY, file), 'utf8'),
   );
   const sources = await sourcesIn(REPOSITORY, ['crds', 'operator', 'runtime']);
@@ -69,7 +70,9 @@ export async function builtProgram(entry: keyof typeof WARMED_BY): Promise<strin
     await rm(`${folder}.new`, { recursive: true, force: true });
     await writeProgram(entry, `${folder}.new`);
     await rename(`${folder}.new`, folder);
-    for (const flags of FLAGS) await warm([...flags, join(folder, `${PROGRAM}.mjs`), ...WARMED_BY[entry]]);
+    const { flags } = await imageSettings('Dockerfile.vmcp');
+    // Without flags and with those of the image: each has compiled code of its own.
+    for (const each of [[], flags]) await warm([...each, join(folder, `${PROGRAM}.mjs`), ...WARMED_BY[entry]]);
   };
   const folder = await cached(dirname(entry), key, write, join(REPOSITORY, 'node_modules/.cache/programs'));
   return join(folder, `${PROGRAM}.mjs`);
@@ -80,9 +83,6 @@ const WARMED_BY = {
   'runtime/main.ts': ['serve', '-c', join(REPOSITORY, 'test/images/warm.yaml'), '--port=0', '--management-port=0'],
   'operator/main.ts': ['version'],
 } as const;
-
-/** None, and those of the image: each has compiled code of its own. */
-const FLAGS = [[], ['--max-semi-space-size=8', '--no-allocation-site-pretenuring', '--no-parallel-scavenge']] as const;
 
 /** Runs a program until it says something, and stops it. */
 async function warm(args: readonly string[]): Promise<void> {

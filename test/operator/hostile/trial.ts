@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { kinds } from '../../../crds/index.ts';
-import { imageSettings } from '../../../bench/publish.ts';
+import { imageSettings } from '../../images/image-settings.ts';
 import { cpuMicrosOf, peakOwnOf } from '../../../bench/processes.ts';
 import type { KubeObject } from '../../../operator/object.ts';
 import { type ControlPlane, startControlPlane, until } from '../../cluster/index.ts';
