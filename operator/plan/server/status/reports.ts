@@ -70,18 +70,22 @@ export const mergeReports = (reports: PodReports): MergedReports => {
         report.config.refused === undefined ? [] : [[pod, report.config.refused]],
       ),
     ),
-    storeTroubles: new Map(
-      answered.flatMap(({ pod, report: { sessionStore } }) =>
-        sessionStore === undefined || sessionStore.state === 'up' ? [] : [[pod, sessionStore]],
-      ),
-    ),
-    authServerTroubles: new Map(
-      answered.flatMap(({ pod, report: { authServer } }) =>
-        authServer === undefined || authServer.state === 'up' ? [] : [[pod, authServer]],
-      ),
-    ),
+    storeTroubles: notUp(answered, ({ sessionStore }) => sessionStore),
+    authServerTroubles: notUp(answered, ({ authServer }) => authServer),
   };
 };
+
+/** What pods say of a part that is not `up`, by their names. */
+const notUp = <T extends { readonly state: string }>(
+  answered: readonly { readonly pod: string; readonly report: StatusReport }[],
+  partOf: (report: StatusReport) => T | undefined,
+): ReadonlyMap<string, T> =>
+  new Map(
+    answered.flatMap(({ pod, report }) => {
+      const part = partOf(report);
+      return part === undefined || part.state === 'up' ? [] : [[pod, part]];
+    }),
+  );
 
 /** Reports are checked when they are fetched; an invalid one must not fail a plan all the same. */
 const reportOf = (said: StatusReport | 'unreachable'): StatusReport | undefined =>

@@ -29,6 +29,10 @@ const name = z
   .max(253)
   .transform((given) => printable(given));
 
+/** A part of the process that is in one of these states. */
+const partIn = <const T extends readonly string[]>(states: T) =>
+  z.object({ state: z.enum(states), since: z.iso.datetime().max(64), reason: text(1024).exactOptional() });
+
 /**
  * How the operator reads a body of `GET /status`: any program may run as a pod, so the numbers of things have
  * bounds and long texts are cut. Keys that are not known are left out: the process may be newer than who asks.
@@ -42,20 +46,8 @@ export const statusReportSchema: z.ZodType<StatusReport> = z.object({
       .transform((lines) => lines.slice(0, 100))
       .exactOptional(),
   }),
-  sessionStore: z
-    .object({
-      state: z.enum(['up', 'refusing', 'down']),
-      since: z.iso.datetime().max(64),
-      reason: text(1024).exactOptional(),
-    })
-    .exactOptional(),
-  authServer: z
-    .object({
-      state: z.enum(['up', 'keys-unusable', 'store-away']),
-      since: z.iso.datetime().max(64),
-      reason: text(1024).exactOptional(),
-    })
-    .exactOptional(),
+  sessionStore: partIn(['up', 'refusing', 'down']).exactOptional(),
+  authServer: partIn(['up', 'keys-unusable', 'store-away']).exactOptional(),
   toolCount: count,
   backends: z
     .array(
