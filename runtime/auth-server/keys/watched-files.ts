@@ -57,27 +57,24 @@ export class WatchedFiles<T> {
   }
 
   #latest(): Promise<T> {
-    this.#reading ??= this.#read()
-      .then(...this.#heard)
-      .finally(() => {
-        this.#reading = undefined;
-        this.#idle?.cancel();
-        if (!this.#isClosed)
-          this.#idle = this.#deps.clock.after(IDLE_AGE_MS, () => void this.#latest().catch(() => {}));
-      });
+    this.#reading ??= this.#readAndTell().finally(() => {
+      this.#reading = undefined;
+      this.#idle?.cancel();
+      if (!this.#isClosed) this.#idle = this.#deps.clock.after(IDLE_AGE_MS, () => void this.#latest().catch(() => {}));
+    });
     return this.#reading;
   }
 
-  readonly #heard = [
-    (made: T): T => {
+  async #readAndTell(): Promise<T> {
+    try {
+      const made = await this.#read();
       this.#deps.onRead?.();
       return made;
-    },
-    (error: unknown): never => {
+    } catch (error) {
       this.#deps.onRead?.(error);
       throw error;
-    },
-  ] as const;
+    }
+  }
 
   async #read(): Promise<T> {
     const sources = await this.#deps.read();
