@@ -11,6 +11,7 @@ import { type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { userOf } from '../../fixtures/callers.ts';
 import { frozenClock } from '../../fixtures/frozen-clock.ts';
 import { hasCode } from '../store/has-code.ts';
+import { neverIdle } from '../../fixtures/idle-timeout.ts';
 
 const REQUEST: BackendRequest = {
   method: 'POST',
@@ -18,7 +19,7 @@ const REQUEST: BackendRequest = {
   headers: ['content-type', 'application/json'],
   body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'),
   onMessage: () => 'other',
-  idleTimeout: { refresh: () => {}, pause: () => () => {}, onAbandoned: () => {} },
+  idleTimeout: neverIdle,
 };
 
 /** Tells the backend the caller's token, and notes what it was asked to prove. */

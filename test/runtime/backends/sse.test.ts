@@ -292,18 +292,3 @@ describe('a client of 2026-07-28', () => {
     await stream.close();
   });
 });
-
-test('a call waits until the backend has answered the log level before it: that it took the message is not enough', async () => {
-  const levels: Exchange[] = [];
-  const on = ({ recorded }: Exchange) =>
-    recorded.method === 'logging/setLevel' ? (exchange: Exchange) => void levels.push(exchange) : undefined;
-  await serve({}, { capabilities: { logging: {} }, on });
-  await session.toolNames();
-  await session.request('logging/setLevel', { level: 'info' });
-  const answer = session.call('a_echo');
-  await eventually('the level', () => levels.length === 1);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.equal(count(backend, 'tools/call'), 0);
-  for (const level of levels) answerJson('{}')(level);
-  assert.equal(resultText(await answer), 'echo {}');
-});

@@ -8,6 +8,7 @@ import type { Fetch } from '../../../runtime/outgoing/index.ts';
 import { answerJson, answerStatus, type FixtureBackend, startBackend } from '../../fixtures/backend.ts';
 import { atBackend, lists, settings } from './sources.ts';
 import { userOf } from '../../fixtures/callers.ts';
+import { neverIdle } from '../../fixtures/idle-timeout.ts';
 
 /** A strategy of a backend whose lists differ from user to user: it shows who asks. */
 const asCaller =
@@ -48,7 +49,7 @@ const listAs = async (caller: Caller): Promise<Overlay> => {
     headers: [],
     body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
     onMessage: () => 'answer',
-    idleTimeout: { refresh: () => {}, pause: () => () => {}, onAbandoned: () => {} },
+    idleTimeout: neverIdle,
   });
   if (status !== 200) return [{ name: 'own', status: 'unauthenticated' }];
   const { result } = JSON.parse(body.toString()) as { readonly result: { readonly tools: readonly object[] } };

@@ -4,6 +4,7 @@ import { until } from '../../cluster/until.ts';
 import { reasonOf, resultText } from '../../fixtures/answers.ts';
 import { answerStatus, type Exchange } from '../../fixtures/backend.ts';
 import { bearer, tokenGate } from '../../fixtures/gates.ts';
+import { neverIdle } from '../../fixtures/idle-timeout.ts';
 import { type OutgoingGateway, type SecretFiles, secretFiles, startOutgoing } from '../../fixtures/outgoing.ts';
 import { sendModern } from '../../fixtures/modern-caller.ts';
 import { openSession } from '../../fixtures/raw-client.ts';
@@ -443,7 +444,7 @@ describe('the exchange of one request', () => {
     headers: ['authorization', 'Bearer of another'],
     body: undefined,
     onMessage: () => 'other',
-    idleTimeout: { refresh: () => {}, pause: () => () => {}, onAbandoned },
+    idleTimeout: { ...neverIdle, onAbandoned },
   });
   const proving = (fetch: StrategyDeps['fetch']) =>
     connectStrategy(

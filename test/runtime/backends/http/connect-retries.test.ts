@@ -8,6 +8,7 @@ import type { BackendRequest, IdleTimeout } from '../../../../runtime/outgoing/i
 import { ByteBudget } from '../../../../runtime/process/byte-budget.ts';
 import { systemClock } from '../../../../runtime/process/system-clock.ts';
 import { startBackend } from '../../../fixtures/backend.ts';
+import { neverIdle } from '../../../fixtures/idle-timeout.ts';
 import { freePortPair } from '../../../fixtures/ports.ts';
 
 /** Has not answered within this: it would be late for what is tried here. */
@@ -38,7 +39,7 @@ describe('a backend that nobody can connect to yet', () => {
   };
 
   test('gets the request once, when it is there at a further attempt', async (t) => {
-    const { port, answer, destroy } = await connected({ refresh() {}, pause: () => () => {}, onAbandoned() {} });
+    const { port, answer, destroy } = await connected(neverIdle);
     const backend = await startBackend({ port, isStateless: true });
     t.after(() => Promise.all([destroy(), backend.close()]));
     assert.equal((await answer).status, 200);
@@ -50,7 +51,7 @@ describe('a backend that nobody can connect to yet', () => {
     const onAbandoned: IdleTimeout['onAbandoned'] = (abort) => {
       abandon = abort;
     };
-    const { port, answer, destroy } = await connected({ refresh() {}, pause: () => () => {}, onAbandoned });
+    const { port, answer, destroy } = await connected({ ...neverIdle, onAbandoned });
     abandon?.(new Error('given up'));
     await assert.rejects(answer, /given up/);
     const backend = await startBackend({ port, isStateless: true });

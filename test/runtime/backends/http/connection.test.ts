@@ -12,6 +12,7 @@ import { answerStatus, type Behaviour, type FixtureBackend, hang, startBackend }
 import { joined } from '../../../../runtime/json/text-pieces.ts';
 import { until } from '../../../cluster/until.ts';
 import { frozenClock } from '../../../fixtures/frozen-clock.ts';
+import { neverIdle } from '../../../fixtures/idle-timeout.ts';
 
 const LIMITS = {
   connections: 8,
@@ -43,7 +44,7 @@ const request = (more: Partial<BackendRequest> = {}): BackendRequest => ({
   headers: ['content-type', 'application/json'],
   body: BODY,
   onMessage: () => 'other',
-  idleTimeout: { refresh: () => {}, pause: () => () => {}, onAbandoned: () => {} },
+  idleTimeout: neverIdle,
   ...more,
 });
 
