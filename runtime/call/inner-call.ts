@@ -108,7 +108,7 @@ class Text {
   length = 0;
 
   add(piece: string | Buffer): Span {
-    const bytes = Buffer.from(piece);
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
     const start = this.length;
     this.#pieces.push(bytes);
     this.length += bytes.length;

@@ -72,12 +72,16 @@ const isFinite = (value: Value): boolean => {
  * then no more than is there.
  */
 export const isTooDeep = (text: string): boolean => {
-  let opened = 0;
-  for (let index = 0; index < text.length && opened <= MAX_DATA_DEPTH; index += 1) {
-    const character = text.charCodeAt(index);
-    if (character === 0x5b || character === 0x7b) opened += 1;
-  }
+  const opened = timesIn(text, '[') + timesIn(text, '{');
   return opened > MAX_DATA_DEPTH && depthOf(text) > MAX_DATA_DEPTH;
+};
+
+/** How often a text has this character; not counted further than what is too deep. */
+const timesIn = (text: string, character: string): number => {
+  let times = 0;
+  for (let at = text.indexOf(character); at !== -1 && times <= MAX_DATA_DEPTH; at = text.indexOf(character, at + 1))
+    times += 1;
+  return times;
 };
 
 const depthOf = (text: string): number => {

@@ -19,10 +19,26 @@ export interface AttemptDeps {
 }
 
 /** Tries `work` until it succeeds. Throws StepFailure, or the reason of `signal`. */
-export const attempted = <T>(
+export const attempted = <T>(attempts: Attempts, deps: AttemptDeps, work: Work<T>): Promise<T> =>
+  attempts.timeoutMs === undefined && attempts.retryCount === 0 ? once(deps, work) : repeated(attempts, deps, work);
+
+type Work<T> = (signal: CancelSignal) => Promise<T>;
+
+/** Leaves cancellation to the work, which has the signal. */
+const once = async <T>({ signal }: AttemptDeps, work: Work<T>): Promise<T> => {
+  if (signal.aborted) throw signal.reason;
+  try {
+    return await work(signal);
+  } catch (thrown) {
+    if (signal.aborted) throw signal.reason;
+    throw asStepFailure(thrown);
+  }
+};
+
+const repeated = <T>(
   { timeoutMs, retryCount, retryDelayMs }: Attempts,
   { clock, signal }: AttemptDeps,
-  work: (signal: CancelSignal) => Promise<T>,
+  work: Work<T>,
 ): Promise<T> =>
   within(signal, async (own) => {
     const timer =

@@ -12,9 +12,9 @@ import { VmcpError } from '../errors.ts';
  * JSON text of the result of a workflow that is over. Throws `workflow_failed` where its output lacks what it requires.
  */
 export const resultText = (plan: WorkflowPlan, results: Results, expand: Expand): string => {
-  const { output, steps, name } = plan;
+  const { output, name } = plan;
   if (output) return resultOf(outputOf(() => output.make(expand, results.data), name));
-  const last = results.last(steps);
+  const last = results.last();
   // The result of a tool is passed on as it is, with images and all.
   return last?.whole ?? resultOf(last?.output ?? {});
 };

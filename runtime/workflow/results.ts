@@ -11,16 +11,26 @@ export interface StepResult {
   readonly error?: string;
   /** As in `ToolResult`. */
   readonly text?: string | undefined;
+  /** Of the last step alone: as `ToolResult` has it. */
   readonly whole?: string | undefined;
+}
+
+interface RunPlan extends Pick<WorkflowPlan, 'name'> {
+  /** In order. */
+  readonly steps: readonly Pick<PlannedStep, 'id'>[];
 }
 
 /** The results of a run so far, and what templates see of them. */
 export class Results {
+  readonly #plan: RunPlan;
   readonly #byId = new Map<string, StepResult>();
   readonly #steps: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly data: TemplateData;
+  /** Of the last step, in order, that has given something. */
+  #last: { readonly id: string; readonly whole: (() => string) | undefined } | undefined;
 
-  constructor(plan: Pick<WorkflowPlan, 'name'>, params: Readonly<Record<string, unknown>>) {
+  constructor(plan: RunPlan, params: Readonly<Record<string, unknown>>) {
+    this.#plan = plan;
     this.data = {
       __proto__: null,
       params,
@@ -38,19 +48,33 @@ export class Results {
     return this.#byId.has(id);
   }
 
-  set(id: string, result: StepResult): void {
+  /** `whole`: as in `ToolResult`, where the workflow may pass it on. */
+  set(
+    id: string,
+    { whole: before, ...result }: StepResult,
+    whole = before === undefined ? undefined : () => before,
+  ): void {
     this.#byId.set(id, result);
-    const { status, error } = result;
+    const { status, output, error } = result;
+    if (output !== undefined && this.#isLast(id)) this.#last = { id, whole };
     this.#steps[id] = { __proto__: null, status, output: shownOutput(result), ...(error !== undefined && { error }) };
   }
 
   entries(): readonly (readonly [string, StepResult])[] {
-    return [...this.#byId];
+    const { id, whole } = this.#last ?? {};
+    return [...this.#byId].map(([step, result]) => [step, step === id ? { ...result, whole: whole?.() } : result]);
   }
 
-  /** The result of the last step that has given something; `steps` are in order. */
-  last(steps: readonly PlannedStep[]): StepResult | undefined {
-    return steps.map(({ id }) => this.#byId.get(id)).findLast((result) => result?.output !== undefined);
+  /** The result of the last step, in order, that has given something. */
+  last(): StepResult | undefined {
+    const last = this.#last;
+    const result = last && this.#byId.get(last.id);
+    return result && { ...result, whole: last.whole?.() };
+  }
+
+  #isLast(id: string): boolean {
+    const last = this.#last?.id;
+    return this.#plan.steps.findLast((step) => step.id === id || step.id === last)?.id === id;
   }
 }
 

@@ -9,6 +9,7 @@ import type { Results, StepResult } from './results.ts';
 import { cancellable, within } from './scope.ts';
 import type { StepCalls } from './step-calls.ts';
 import type { ElicitationParams, StepContext, StepOutcome } from './step.ts';
+import type { ToolResult } from './tool-result.ts';
 
 export interface RunDeps {
   readonly clock: Clock;
@@ -136,7 +137,7 @@ class Run {
       const { kind, output, result } = outcome;
       // Only without an output of its own does the workflow pass on what a tool gave.
       const whole = this.#plan.output ? undefined : result?.whole;
-      this.#end(step, { status: 'completed', output, text: result?.text, whole });
+      this.#end(step, { status: 'completed', output, text: result?.text }, whole);
       if (kind === 'ended') this.#skipRemaining();
     }
     this.#advance();
@@ -175,9 +176,9 @@ class Run {
     }
   }
 
-  #end(step: PlannedStep, result: StepResult): void {
+  #end(step: PlannedStep, result: StepResult, whole?: ToolResult['whole']): void {
     this.#begun.delete(step.id);
-    this.#results.set(step.id, result);
+    this.#results.set(step.id, result, whole);
     this.#deps.onStepEnded(step, result);
   }
 

@@ -9,8 +9,11 @@ export interface ToolResult {
   readonly output: unknown;
   /** The text that `output` was read from, for templates that ask for it. */
   readonly text: string | undefined;
-  /** JSON text of the result as the tool gave it, without what was meant for the caller of the tool alone. */
-  readonly whole: string;
+  /**
+   * JSON text of the result as the tool gave it, without what was meant for the caller of the tool alone. Made when it
+   * is asked for, as one result of a workflow is passed on at most.
+   */
+  readonly whole: () => string;
 }
 
 /** Throws StepFailure for everything but a complete result without `isError`. */
@@ -25,7 +28,7 @@ export const toolResultIn = (reply: Reply): ToolResult => {
   if (resultType !== 'complete') throw new StepFailure('the tool gave a result that no step can wait for');
   const content = Array.isArray(result['content']) ? (result['content'] as readonly unknown[]) : [];
   if (isError === true) throw new StepFailure(clipped(firstText(content) ?? 'the tool reports an error'));
-  const whole = wholeOf(body);
+  const whole = (): string => wholeOf(body);
   const structured = result['structuredContent'];
   if (structured !== undefined && structured !== null) return { output: structured, text: undefined, whole };
   return { ...outputOf(content), whole };
@@ -59,9 +62,12 @@ const firstText = (content: readonly unknown[]): string | undefined =>
 /** A single text that is a JSON object stands for that object; else each block has a name. */
 const outputOf = (content: readonly unknown[]): Pick<ToolResult, 'output' | 'text'> => {
   const [text] = content.map(textIn);
-  const object = content.length === 1 && text !== undefined ? parsed(text) : undefined;
+  const object = content.length === 1 && text !== undefined && mayBeObject(text) ? parsed(text) : undefined;
   return isObjectValue(object) ? { output: object, text } : { output: named(content), text: undefined };
 };
+
+/** Most texts are none, and a parser that throws costs more than the call. */
+const mayBeObject = (text: string): boolean => text.trimStart().startsWith('{');
 
 /** `text`, `text_1` and so on; other blocks as they are: `image_0`, `image_1`, `resource_0`. */
 const named = (content: readonly unknown[]): Readonly<Record<string, unknown>> => {
