@@ -11,6 +11,8 @@ export interface Path {
   readonly pid?: number;
   /** Of users, of which a scenario takes the first ones; absent: it wants none. */
   readonly tokens?: readonly string[];
+  /** Default: those of the scenario. */
+  readonly clients?: number;
 }
 
 export interface Scenario {
@@ -37,6 +39,10 @@ export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
 export const keyOf = (scenario: Scenario, path: Path): string =>
   `${scenario.name} · ${scenario.clients} · ${path.name}`;
+
+/** Those of two rounds of the same scenarios. */
+export const joined = (before: Samples, after: Samples): Samples =>
+  new Map([...before].map(([key, samples]) => [key, [...samples, ...(after.get(key) ?? [])]]));
 
 /** Name of the path through a build from before. */
 export const EARLIER = 'vmcp, earlier';
@@ -147,8 +153,8 @@ export const measureAll = async (
 };
 
 const loaded = async (processes: Processes, scenario: Scenario, path: Path) => {
-  const { kind, era, clients, users = clients, moreArguments, variants } = scenario;
-  const { url, prefix, tokens } = path;
+  const { url, prefix, tokens, clients = scenario.clients } = path;
+  const { kind, era, users = clients, moreArguments, variants } = scenario;
   const client = { clients, tokens: tokens?.slice(0, users), moreArguments, variants };
   return { path, loader: await processes.load({ url, era, kind, prefix, ...client }) };
 };

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { AUDIENCE, startIssuer } from '../gate/issuer.ts';
-import { measureAll, type Path, type Scenario, warmUp } from '../paths.ts';
+import { joined, measureAll, type Path, type Scenario, warmUp } from '../paths.ts';
 import { type Started, startProcesses } from '../processes.ts';
 import { publish } from '../publish.ts';
 import { type EraMeasured, EXCHANGED, reportOf, UNAUTHENTICATED } from './report.ts';
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 const size = values.quick
   ? { warmUpMs: 0, settleMs: 50, rounds: 1, windows: 1, milliseconds: 50, signatures: 50 }
   : {
-      warmUpMs: 45_000,
+      warmUpMs: 30_000,
       settleMs: 5_000,
       rounds: Number(values.rounds),
       windows: Number(values.windows),
@@ -64,8 +64,22 @@ interface Compared {
   readonly tokens: readonly string[];
 }
 
-/** One revision after the other, each with processes of its own. */
-async function measureEra(era: Scenario['era'], { strategies, incomingAuth, tokens }: Compared): Promise<EraMeasured> {
+/**
+ * One revision after the other, in rounds, each with processes of its own: two processes of one and the same
+ * configuration differ by more than a credential costs.
+ */
+async function measureEra(era: Scenario['era'], compared: Compared): Promise<EraMeasured> {
+  const first = await measureRound(era, compared);
+  let { samples } = first;
+  for (let round = 1; round < size.rounds; round += 1)
+    samples = joined(samples, (await measureRound(era, compared)).samples);
+  return { ...first, samples };
+}
+
+async function measureRound(
+  era: Scenario['era'],
+  { strategies, incomingAuth, tokens }: Compared,
+): Promise<EraMeasured> {
   const backend = await processes.backend();
   const path = era === 'modern' ? '/modern/mcp' : '/mcp';
   const proxy = await processes.byteProxy(backend.url);
@@ -80,7 +94,7 @@ async function measureEra(era: Scenario['era'], { strategies, incomingAuth, toke
   const all = CLIENTS.map((clients): Scenario => ({ name: '1 KB call', era, kind: 'echo', clients, paths }));
   const scenarios = values.quick ? all.slice(0, 1) : all;
   if (size.warmUpMs > 0) await warmUp(processes, scenarios, { milliseconds: size.warmUpMs, slices: 6 });
-  const samples = await measureAll(processes, backend, scenarios, size);
+  const samples = await measureAll(processes, backend, scenarios, { ...size, rounds: 1 });
   for (const { end } of started) end();
   return { era, scenarios, samples };
 }

@@ -45,11 +45,11 @@ const ratio = (samples: Samples, scenario: Scenario, name: string): number => {
   );
 };
 
-const row = (samples: Samples, scenario: Scenario, { name }: Path): string => {
+const row = (samples: Samples, scenario: Scenario, { name, clients }: Path): string => {
   const own = samplesOf(samples, scenario, name);
   const medians = mediansOf(own);
   const cells = [
-    scenario.clients,
+    clients ?? scenario.clients,
     name,
     medians.callsPerSecond.toFixed(name === EACH ? 1 : 0),
     medians.backendPerCall.toFixed(0),
@@ -70,6 +70,6 @@ const targetsOf = (samples: Samples, scenario: Scenario): readonly Target[] =>
   scenario.paths.flatMap(({ name }) => {
     const limit = LIMITS.get(name);
     if (limit === undefined) return [];
-    const what = `CPU of a step, ${name}, ${scenario.clients} clients, × a call`;
+    const what = `CPU of a step, ${name}, ${scenario.clients} at a time, × a call`;
     return [atMost(what, limit, ratio(samples, scenario, name))];
   });

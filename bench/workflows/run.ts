@@ -27,6 +27,9 @@ const size = values.quick
       waiting: 10_000,
     };
 
+/** Items that a `forEach` works on at one time: it is compared with so many clients, who have as many calls under way. */
+const PARALLEL = 10;
+
 /** Each step sends on what the one before it has given, as a call sends its message. */
 const stepsOf20 = Array.from({ length: 20 }, (_, index) => ({
   id: `s${index}`,
@@ -45,7 +48,7 @@ const compositeTools = [
         type: 'forEach',
         collection: JSON.stringify(Array.from({ length: size.items }, (_, index) => index)),
         maxIterations: 1_000,
-        maxParallel: 10,
+        maxParallel: PARALLEL,
         step: { tool: 'bench.echo', arguments: { message: '{{.params.message}}' } },
       },
     ],
@@ -61,9 +64,12 @@ try {
   const path = (name: string, prefix: string): Path => ({ name, url: gateway.url, pid: gateway.pid, prefix });
   const all: readonly Scenario[] = [
     scenario(200, [path(CALL, 'bench_'), path(STEPS, 'steps_')]),
-    scenario(10, [path(CALL, 'bench_'), path(EACH, 'each_')]),
+    ...[1, 10].map((clients) => {
+      const calls = { ...path(CALL, 'bench_'), clients: clients * PARALLEL };
+      return scenario(clients, [calls, path(EACH, 'each_')]);
+    }),
   ];
-  const scenarios = values.quick ? all.map((each) => ({ ...each, clients: 2 })) : all;
+  const scenarios = values.quick ? all.map((each, index) => ({ ...each, clients: index + 1 })) : all;
   if (size.warmUpMs > 0)
     await warmUp(processes, [scenario(50, [path(CALL, 'bench_')])], { milliseconds: size.warmUpMs, slices: 6 });
   const samples = await measureAll(processes, backend, scenarios, size);
