@@ -111,7 +111,7 @@ describe('the rights that the chart grants', () => {
   });
 
   const { get, remove, childrenOf, ...user } = clusterUser(() => cluster);
-  const apply = (...object: Parameters<typeof made>): Promise<string> => user.apply(made(...object));
+  const apply = (...object: Parameters<typeof made>): Promise<unknown> => user.apply(made(...object));
 
   /** Of a kind that it does not know, the plugin refuses owners. */
   const untilOwnersAreKnown = (): Promise<string> => {

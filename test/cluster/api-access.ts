@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { AUDIT_POLICY, auditLog, type AuditedRequest, type AuditedWrite } from './audit.ts';
 import { run } from './command.ts';
 import { type Get, type List, readersOf } from './get.ts';
+import { asker, resourcesOf } from './resources.ts';
+import { type Writers, writersOf } from './write.ts';
 
 /** What a test does with an API server, whichever tier it belongs to. */
-export interface ApiAccess {
+export interface ApiAccess extends Writers {
   readonly url: string;
   /** Path of a kubeconfig with all rights. */
   readonly kubeconfig: string;
@@ -29,8 +31,6 @@ export interface ApiAccess {
   readonly writes: (user?: string) => Promise<AuditedWrite[]>;
   /** All requests so far of an account of `vmcp-system`; a watch counts once it has ended. */
   readonly requests: (user: string) => Promise<AuditedRequest[]>;
-  /** A token of the service account, with exactly its rights. */
-  readonly tokenFor: (serviceAccount: string, namespace: string) => Promise<string>;
   /** Path of a kubeconfig with that token. */
   readonly kubeconfigFor: (token: string) => Promise<string>;
 }
@@ -64,6 +64,8 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
   const env = { ...process.env, ...own, GOGC: '400' };
   const kubectl: ApiAccess['kubectl'] = (args, input) =>
     run(kubectlProgram, args, { env, ...(input === undefined ? {} : { input }) });
+  const ask = asker({ url, caFile, adminToken });
+  const resourceOf = resourcesOf(ask);
   return {
     url,
     kubeconfig: files.kubeconfig,
@@ -71,10 +73,9 @@ export async function prepareAccess(folder: string, url: string, kubectlProgram:
     adminToken,
     serviceAccountKey: files.serviceAccountKey,
     kubectl,
-    ...readersOf({ url, caFile, adminToken }),
+    ...readersOf(ask, resourceOf),
+    ...writersOf(ask, resourceOf),
     ...auditLog(files.auditLog),
-    tokenFor: async (serviceAccount, namespace) =>
-      (await kubectl(['create', 'token', serviceAccount, '--namespace', namespace])).trim(),
     kubeconfigFor: async (token) => {
       const path = join(folder, `kubeconfig-${randomBytes(4).toString('hex')}`);
       await secretFile(path, kubeconfigText({ url, caFile, token }));

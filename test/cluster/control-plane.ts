@@ -108,7 +108,7 @@ async function bringUp(
     `--controllers=${CONTROLLERS.join(',')}`,
   ]);
   // Pods are refused until their namespace has it.
-  await until('the default service account', () => access.kubectl(['get', 'serviceaccount', 'default']));
+  await until('the default service account', () => access.get('serviceaccount', 'default'));
   const restartApiServer = async (): Promise<void> => {
     await apiServer.stop();
     apiServer = await startApiServer();

@@ -173,7 +173,7 @@ describe('what the pods of a server are configured with', () => {
       (await configNow()).incomingAuth.authz.policies[0] === permitting(wanted) ? true : undefined,
     );
 
-  const applyPolicy = (id: string): Promise<string> => {
+  const applyPolicy = (id: string): Promise<unknown> => {
     const document = { version: '1.0', type: 'cedarv1', cedar: { policies: [permitting(id)] } };
     return apply(configMap('policies', { 'authz.json': JSON.stringify(document) }));
   };

@@ -7,7 +7,7 @@ import { servers } from './engine/operator-under-test.ts';
 
 const cluster = clusterUnderTest(servers);
 const { kubectl, remove, untilStatus, untilQuiet, writesDuring } = cluster;
-const apply = (...object: Parameters<typeof made>): Promise<string> => cluster.apply(made(...object));
+const apply = (...object: Parameters<typeof made>): Promise<unknown> => cluster.apply(made(...object));
 
 before(async () => {
   await cluster.ready();

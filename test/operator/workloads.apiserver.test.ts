@@ -35,7 +35,7 @@ const replicasOf = async (name: string): Promise<unknown> =>
 
 const WEATHER = ['mcpserver', 'weather'] as const;
 const weather = { image: 'example.test/weather:1', transport: 'streamable-http', groupRef: { name: 'tools' } };
-const applyWeather = (more: object = {}): Promise<string> =>
+const applyWeather = (more: object = {}): Promise<unknown> =>
   apply(made('MCPServer', 'weather', { ...weather, ...more }));
 
 test('a server is run: its children are made once, and it is a member that a VirtualMCPServer serves', async () => {

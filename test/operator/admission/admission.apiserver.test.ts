@@ -52,7 +52,7 @@ const object = (kind: string, name: string, spec: object, namespace = 'default')
   spec,
 });
 
-const apply = (...made: Parameters<typeof object>): Promise<string> => cluster.apply(object(...made));
+const apply = (...made: Parameters<typeof object>): Promise<unknown> => cluster.apply(object(...made));
 
 const remove = (kind: string, name: string, ...more: readonly string[]): Promise<string> =>
   kubectl(['delete', kind, name, '--wait=false', ...more]);

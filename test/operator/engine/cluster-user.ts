@@ -35,9 +35,9 @@ export interface ClusterUser {
   readonly kubectl: ApiAccess['kubectl'];
   readonly get: (...placed: Placed) => Promise<KubeObject>;
   /** Server-side, as the only owner of its fields. */
-  readonly apply: (...items: readonly object[]) => Promise<string>;
-  readonly remove: (...named: Named) => Promise<string>;
-  readonly patch: (named: Named, type: 'json' | 'merge', change: object) => Promise<string>;
+  readonly apply: (...items: readonly object[]) => Promise<unknown>;
+  readonly remove: (...named: Named) => Promise<unknown>;
+  readonly patch: (named: Named, type: 'json' | 'merge', change: object) => Promise<unknown>;
   /** Of these kinds; of all that a server has, where none are named. */
   readonly childrenOf: (instance: string, kinds?: string) => Promise<readonly KubeObject[]>;
   readonly statusOf: (...placed: Placed) => Promise<StatusUnderTest>;
@@ -72,19 +72,21 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
     await untilQuiet(cluster(), quietMs);
     return (await writes()).slice(seen);
   };
+  const patch: ClusterUser['patch'] = (named, type, change) => {
+    const [kind, name, ...flags] = named;
+    if (flags.length === 0) return cluster().patch([kind, name], type, change);
+    return kubectl(['patch', ...named, `--type=${type}`, '-p', JSON.stringify(change)]);
+  };
   let touches = 0;
   return {
     kubectl,
     get,
     writes,
     writesDuring,
-    apply: (...items) =>
-      kubectl(
-        ['apply', '--server-side', '--force-conflicts', '-f', '-'],
-        JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-      ),
-    remove: (...named) => kubectl(['delete', ...named]),
-    patch: (named, type, change) => kubectl(['patch', ...named, `--type=${type}`, '-p', JSON.stringify(change)]),
+    apply: (...items) => cluster().apply(...items),
+    remove: (kind, name, ...flags) =>
+      flags.length === 0 ? cluster().remove(kind, name) : kubectl(['delete', kind, name, ...flags]),
+    patch,
     childrenOf: async (instance, kinds = 'sa,svc,cm,deploy') =>
       (await cluster().list(kinds, {
         selector: `app.kubernetes.io/instance=${instance}`,
@@ -97,8 +99,8 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
       }),
     untilQuiet: (quietMs) => untilQuiet(cluster(), quietMs),
     assertAtRest: async (...named) => {
-      const touch = () => kubectl(['annotate', ...named, `touched=${(touches += 1)}`, '--overwrite']);
-      assert.deepEqual(await writesDuring(touch), []);
+      const touched = { metadata: { annotations: { touched: `${(touches += 1)}` } } };
+      assert.deepEqual(await writesDuring(() => patch(named, 'merge', touched)), []);
     },
   };
 };

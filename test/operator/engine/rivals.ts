@@ -50,7 +50,7 @@ export const rivalsIn = async (cluster: ApiAccess, namespace: string): Promise<R
 /** The last one asks who one is. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['leases', 'events', 'selfsubjectreviews']);
 
-const makeAccount = async ({ kubectl }: ApiAccess, namespace: string, name: string): Promise<void> => {
+const makeAccount = async ({ apply }: ApiAccess, namespace: string, name: string): Promise<void> => {
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name, namespace };
   const binding = (kind: 'ClusterRole' | 'Role', role: string): object => ({
@@ -66,5 +66,5 @@ const makeAccount = async ({ kubectl }: ApiAccess, namespace: string, name: stri
     binding('Role', name),
     binding('ClusterRole', 'vmcp-operator'),
   ];
-  await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  await apply(...items);
 };

@@ -137,7 +137,7 @@ const tenantIn = async (plane: ControlPlane, namespace: string): Promise<string>
       roleRef: { apiGroup: rbac, kind: 'Role', name: metadata.name },
     },
   ];
-  await plane.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  await plane.apply(...items);
   return plane.tokenFor(account.name, account.namespace);
 };
 

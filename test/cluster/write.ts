@@ -1,0 +1,81 @@
+import { type Ask, messageIn, pathOf, type Question, type ResourceOf } from './resources.ts';
+import { until } from './until.ts';
+
+/** Like `kubectl apply --server-side --force-conflicts`, in the namespace `default` where an object names none. */
+export type Apply = (...objects: readonly object[]) => Promise<void>;
+
+/** Like `kubectl patch <kind> <name> --namespace <namespace> --type <type>`. */
+export type Patch = (
+  named: readonly [kind: string, name: string, namespace?: string],
+  type: 'json' | 'merge',
+  change: object,
+) => Promise<void>;
+
+/** Like `kubectl delete <kind> <name> --namespace <namespace>`, which waits until the object is gone. */
+export type Remove = (kind: string, name: string, namespace?: string) => Promise<void>;
+
+export interface Writers {
+  readonly apply: Apply;
+  readonly patch: Patch;
+  readonly remove: Remove;
+  /** A token of the service account, with exactly its rights. */
+  readonly tokenFor: (serviceAccount: string, namespace: string) => Promise<string>;
+}
+
+interface Written {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid?: string };
+}
+
+/** Writes with all rights; what is refused throws in the API server's words. */
+export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
+  const told = async (path: string, question: Question): Promise<string> => {
+    const { status, text } = await ask(path, question);
+    if (status >= 300) throw new Error(messageIn(text));
+    return text;
+  };
+  const placeOf = async (kind: string, name: string, namespace = 'default'): Promise<string> =>
+    `${pathOf(await resourceOf(kind), namespace)}/${name}`;
+  return {
+    apply: async (...objects) => {
+      for (const object of objects as readonly Written[]) {
+        const { apiVersion, kind, metadata } = object;
+        const root = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`;
+        const path = pathOf({ ...(await resourceOf(kind)), root }, metadata.namespace ?? 'default');
+        await told(`${path}/${metadata.name}?fieldManager=kubectl&force=true&fieldValidation=Strict`, {
+          method: 'PATCH',
+          contentType: 'application/apply-patch+yaml',
+          body: JSON.stringify(object),
+        });
+      }
+    },
+    patch: async (named, type, change) =>
+      void (await told(`${await placeOf(...named)}?fieldManager=kubectl-patch&fieldValidation=Strict`, {
+        method: 'PATCH',
+        contentType: `application/${type}-patch+json`,
+        body: JSON.stringify(change),
+      })),
+    tokenFor: async (serviceAccount, namespace) => {
+      const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+      const answer = await told(`${await placeOf('serviceaccount', serviceAccount, namespace)}/token`, {
+        method: 'POST',
+        contentType: 'application/json',
+        body: JSON.stringify(asked),
+      });
+      return (JSON.parse(answer) as { readonly status: { readonly token: string } }).status.token;
+    },
+    remove: async (...named) => {
+      const path = await placeOf(...named);
+      const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' };
+      const before = JSON.parse(
+        await told(path, { method: 'DELETE', contentType: 'application/json', body: JSON.stringify(options) }),
+      ) as Partial<Written> & { readonly details?: { readonly uid: string } };
+      const uid = before.details?.uid ?? before.metadata?.uid;
+      await until(`the end of ${named.join(' ')}`, async () => {
+        const { status, text } = await ask(path);
+        return status === 404 || (JSON.parse(text) as Partial<Written>).metadata?.uid !== uid ? true : undefined;
+      });
+    },
+  };
+};
