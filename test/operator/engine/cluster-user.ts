@@ -7,6 +7,9 @@ import { countedWrites, untilQuiet } from './operator-under-test.ts';
 /** Kind and name of an object for kubectl; in the namespace `default` where a flag says nothing else. */
 export type Named = readonly [kind: string, name: string, ...flags: readonly string[]];
 
+/** They are kubectl's alone. */
+const hasFlags = (named: Named): boolean => named.some((word) => word.startsWith('-'));
+
 /** In the namespace `default` where none is given. */
 export type Placed = readonly [kind: string, name: string, namespace?: string];
 
@@ -73,8 +76,8 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
     return (await writes()).slice(seen);
   };
   const patch: ClusterUser['patch'] = (named, type, change) => {
-    const [kind, name, ...flags] = named;
-    if (flags.length === 0) return cluster().patch([kind, name], type, change);
+    const [kind, name] = named;
+    if (!hasFlags(named)) return cluster().patch([kind, name], type, change);
     return kubectl(['patch', ...named, `--type=${type}`, '-p', JSON.stringify(change)]);
   };
   let touches = 0;
@@ -84,8 +87,10 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
     writes,
     writesDuring,
     apply: (...items) => cluster().apply(...items),
-    remove: (kind, name, ...flags) =>
-      flags.length === 0 ? cluster().remove(kind, name) : kubectl(['delete', kind, name, ...flags]),
+    remove: (...named) => {
+      const [kind, name] = named;
+      return hasFlags(named) ? kubectl(['delete', ...named]) : cluster().remove(kind, name);
+    },
     patch,
     childrenOf: async (instance, kinds = 'sa,svc,cm,deploy') =>
       (await cluster().list(kinds, {
