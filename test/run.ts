@@ -6,10 +6,9 @@ import { sharedProcessOf } from './one-process.ts';
 
 /**
  * What `npm test` runs: types, lint, format and every test file, or, with `--fast`, those files that need neither a
- * control plane nor other people's programs. Files that may share a process come first: those that compute, and beside
- * them and the files after them those on sockets. Those of the one-node cluster have a line of their own beside all
- * others, the check included: a machine has few such clusters, and most of their time is waiting for pods; in one line
- * with the others, those whose turn it is not would hold the places.
+ * control plane nor other people's programs. Files that may share a process come first. Those of the one-node cluster
+ * have a line of their own beside all others, the check included: a machine has few such clusters, and most of their
+ * time is waiting for pods; in one line with the others, those whose turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
 const ON_A_NODE = 'test/**/*.node.test.ts';
@@ -71,13 +70,10 @@ const runAll = async (isFast: boolean): Promise<boolean> => {
   const node = startLine(onANode, placesFor(NODES), false);
   if (!isFast && !(await check())) return false;
   const waiting = startLine(onSockets, ONE_PROCESS, false);
-  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen];
-  // Those on sockets wait for most of their time, and are one process.
-  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen);
-  for (const line of [waiting, node]) {
-    areGreen.push(await line.isGreen);
-    process.stdout.write(await line.output);
-  }
+  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen, await waiting.isGreen];
+  process.stdout.write(await waiting.output);
+  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
+  process.stdout.write(await node.output);
   return areGreen.every(Boolean);
 };
 

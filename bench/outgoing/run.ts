@@ -6,11 +6,11 @@ import { publish } from '../publish.ts';
 import { type EraMeasured, EXCHANGED, reportOf, UNAUTHENTICATED } from './report.ts';
 import { measureSigning } from './signing.ts';
 
-/** `npm run bench:outgoing [-- --rounds 2 --windows 12 --seconds 0.6 --write | --quick]`: see ../README.md. */
+/** `npm run bench:outgoing [-- --rounds 4 --windows 8 --seconds 0.6 --write | --quick]`: see ../README.md. */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '2' },
-    windows: { type: 'string', default: '12' },
+    rounds: { type: 'string', default: '4' },
+    windows: { type: 'string', default: '8' },
     seconds: { type: 'string', default: '0.6' },
     write: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -20,8 +20,8 @@ const { values } = parseArgs({
 const size = values.quick
   ? { warmUpMs: 0, settleMs: 50, rounds: 1, windows: 1, milliseconds: 50, signatures: 50 }
   : {
-      warmUpMs: 30_000,
-      settleMs: 5_000,
+      warmUpMs: 20_000,
+      settleMs: 3_000,
       rounds: Number(values.rounds),
       windows: Number(values.windows),
       milliseconds: Number(values.seconds) * 1_000,

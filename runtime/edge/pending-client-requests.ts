@@ -48,11 +48,14 @@ export class PendingClientRequests {
   }
 
   #answer(id: string, signal: CancelSignal): Promise<ClientAnswer> {
-    return new Promise<ClientAnswer>((resolve, reject) => {
-      const unwanted = (): void => reject(signal.reason);
-      this.#waiting.set(id, { resolve, reject });
-      signal.addEventListener('abort', unwanted);
-    }).finally(() => this.#waiting.delete(id));
+    const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
+    const unwanted = (): void => reject(signal.reason);
+    this.#waiting.set(id, { resolve, reject });
+    signal.addEventListener('abort', unwanted);
+    return promise.finally(() => {
+      this.#waiting.delete(id);
+      signal.removeEventListener('abort', unwanted);
+    });
   }
 
   /** `id` as a request key. False when no request with this id is pending. */

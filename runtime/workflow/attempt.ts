@@ -18,13 +18,15 @@ export interface AttemptDeps {
   readonly signal: CancelSignal;
 }
 
-/** Tries `work` until it succeeds. Throws StepFailure, or the reason of `signal`. */
+/**
+ * Tries `work` until it succeeds. Throws StepFailure, or the reason of `signal`. Without a time and repetitions the work
+ * itself ends with `signal`: each item of a forEach is such work.
+ */
 export const attempted = <T>(attempts: Attempts, deps: AttemptDeps, work: Work<T>): Promise<T> =>
   attempts.timeoutMs === undefined && attempts.retryCount === 0 ? once(deps, work) : repeated(attempts, deps, work);
 
 type Work<T> = (signal: CancelSignal) => Promise<T>;
 
-/** Leaves cancellation to the work, which has the signal. */
 const once = async <T>({ signal }: AttemptDeps, work: Work<T>): Promise<T> => {
   if (signal.aborted) throw signal.reason;
   try {

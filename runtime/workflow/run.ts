@@ -1,7 +1,7 @@
 import type { Call, ClientAnswer, StepState } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { type CancelSignal, Cancellation, type Clock } from '../process/index.ts';
-import { attempted, type Attempts, timedOut } from './attempt.ts';
+import { attempted, type Attempts, timedOut, untilAborted } from './attempt.ts';
 import { type Expand, isTrue } from './expansion.ts';
 import { asStepFailure, type StepFailure, workflowError } from './failure.ts';
 import type { PlannedStep, WorkflowPlan } from './plan.ts';
@@ -113,7 +113,8 @@ class Run {
     this.#deps.onStepBegun(step);
     this.#deps
       .aroundStep(step, async (call) => {
-        const outcome = await performed(step, this.#contextOf(step, call));
+        // A call that is cancelled goes on for its backend's last answer; the step does not.
+        const outcome = await untilAborted(this.#scope, performed(step, this.#contextOf(step, call)));
         return { state: stateOf(outcome), outcome };
       })
       .then(

@@ -55,7 +55,10 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
   const share = new Share(bytes);
   const clientWith = withoutTasks(call.client);
   let taken = 0;
+  let isOver = false;
   const take = (size: number): void => {
+    // An answer that comes after the end keeps nothing, and nothing would give its room back.
+    if (isOver) return;
     taken += size;
     if (taken > LIMITS.workflowBytes) throw tooLarge('results', LIMITS.workflowBytes);
     if (!share.grow(size))
@@ -82,7 +85,10 @@ export const stepCalls = (deps: StepCallsDeps): StepCalls => {
         return resultOf(reply, asked.refusal());
       });
     },
-    end: () => share.release(),
+    end: () => {
+      isOver = true;
+      share.release();
+    },
   };
 };
 

@@ -1,10 +1,13 @@
 import { type Ask, messageIn, pathOf, type Question, type ResourceOf } from './resources.ts';
 import { until } from './until.ts';
 
-/** Like `kubectl apply --server-side --force-conflicts`, in the namespace `default` where an object names none. */
+/**
+ * Like `kubectl apply --server-side --force-conflicts`, in the namespace `default` where an object names none; ends with
+ * the first object that is refused.
+ */
 export type Apply = (...objects: readonly object[]) => Promise<void>;
 
-/** Like `kubectl patch <kind> <name> --namespace <namespace> --type <type>`. */
+/** Like `kubectl patch <kind> <name> --namespace <namespace> --type <type>`, which leaves out unknown fields. */
 export type Patch = (
   named: readonly [kind: string, name: string, namespace?: string],
   type: 'json' | 'merge',
@@ -35,8 +38,11 @@ export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
     if (status >= 300) throw new Error(messageIn(text));
     return text;
   };
-  const placeOf = async (kind: string, name: string, namespace = 'default'): Promise<string> =>
-    `${pathOf(await resourceOf(kind), namespace)}/${name}`;
+  const placeOf = async (kind: string, name: string, namespace = 'default'): Promise<string> => {
+    // Without a name a request is about all objects of the namespace.
+    if (name === '') throw new Error(`the ${kind} has no name`);
+    return `${pathOf(await resourceOf(kind), namespace)}/${encodeURIComponent(name)}`;
+  };
   return {
     apply: async (...objects) => {
       for (const object of objects as readonly Written[]) {
@@ -51,7 +57,7 @@ export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
       }
     },
     patch: async (named, type, change) =>
-      void (await told(`${await placeOf(...named)}?fieldManager=kubectl-patch&fieldValidation=Strict`, {
+      void (await told(`${await placeOf(...named)}?fieldManager=kubectl-patch`, {
         method: 'PATCH',
         contentType: `application/${type}-patch+json`,
         body: JSON.stringify(change),
@@ -74,7 +80,9 @@ export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
       const uid = before.details?.uid ?? before.metadata?.uid;
       await until(`the end of ${named.join(' ')}`, async () => {
         const { status, text } = await ask(path);
-        return status === 404 || (JSON.parse(text) as Partial<Written>).metadata?.uid !== uid ? true : undefined;
+        if (status === 404) return true;
+        if (status !== 200) throw new Error(messageIn(text));
+        return (JSON.parse(text) as Written).metadata.uid === uid ? undefined : true;
       });
     },
   };

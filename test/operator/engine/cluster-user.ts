@@ -8,7 +8,11 @@ import { countedWrites, untilQuiet } from './operator-under-test.ts';
 export type Named = readonly [kind: string, name: string, ...flags: readonly string[]];
 
 /** They are kubectl's alone. */
-const hasFlags = (named: Named): boolean => named.some((word) => word.startsWith('-'));
+const hasFlags = (named: Named): boolean => {
+  const isOne = named.some((word) => word.startsWith('-'));
+  if (!isOne && named.length > 2) throw new Error(`${named.join(' ')} is more than one object`);
+  return isOne;
+};
 
 /** In the namespace `default` where none is given. */
 export type Placed = readonly [kind: string, name: string, namespace?: string];
