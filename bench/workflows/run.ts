@@ -69,7 +69,13 @@ try {
       return scenario(clients, [calls, path(EACH, 'each_')]);
     }),
   ];
-  const scenarios = values.quick ? all.map((each, index) => ({ ...each, clients: index + 1 })) : all;
+  const scenarios = values.quick
+    ? all.map(({ paths, ...each }, index) => ({
+        ...each,
+        paths: paths.map(({ clients: _, ...path }) => path),
+        clients: index + 1,
+      }))
+    : all;
   if (size.warmUpMs > 0)
     await warmUp(processes, [scenario(50, [path(CALL, 'bench_')])], { milliseconds: size.warmUpMs, slices: 6 });
   const samples = await measureAll(processes, backend, scenarios, size);

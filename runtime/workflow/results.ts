@@ -11,7 +11,7 @@ export interface StepResult {
   readonly error?: string;
   /** As in `ToolResult`. */
   readonly text?: string | undefined;
-  /** Of the last step alone: as `ToolResult` has it. */
+  /** Of the last step alone, where the workflow may pass it on: JSON text of the tool's whole result. */
   readonly whole?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export class Results {
     return this.#byId.has(id);
   }
 
-  /** `whole`: as in `ToolResult`, where the workflow may pass it on. */
+  /** Each step once. `whole`: as in `ToolResult`, where the workflow may pass it on. */
   set(
     id: string,
     { whole: before, ...result }: StepResult,

@@ -11,6 +11,7 @@ export class Slots {
 
   /** Throws the reason of `signal` where it is aborted before it is this work's turn. */
   async run<T>(signal: CancelSignal, work: () => Promise<T>): Promise<T> {
+    if (signal.aborted) throw signal.reason;
     if (this.#free > 0) this.#free -= 1;
     else await this.#turn(signal);
     try {

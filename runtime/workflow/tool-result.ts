@@ -28,7 +28,9 @@ export const toolResultIn = (reply: Reply): ToolResult => {
   if (resultType !== 'complete') throw new StepFailure('the tool gave a result that no step can wait for');
   const content = Array.isArray(result['content']) ? (result['content'] as readonly unknown[]) : [];
   if (isError === true) throw new StepFailure(clipped(firstText(content) ?? 'the tool reports an error'));
-  const whole = (): string => wholeOf(body);
+  // A small piece of what was read at once would keep all of it.
+  const kept = body.buffer.byteLength > 4 * body.length ? Buffer.from(body) : body;
+  const whole = (): string => wholeOf(kept);
   const structured = result['structuredContent'];
   if (structured !== undefined && structured !== null) return { output: structured, text: undefined, whole };
   return { ...outputOf(content), whole };
