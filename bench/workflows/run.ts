@@ -57,6 +57,13 @@ const compositeTools = [
   { name: 'asks_echo', steps: [{ id: 'ask', type: 'elicitation', message: 'Go on?' }] },
 ];
 
+/** So many clients on each path, whatever it is compared by. */
+const withClients = ({ paths, ...rest }: Scenario, clients: number): Scenario => ({
+  ...rest,
+  clients,
+  paths: paths.map((path) => ({ ...path, clients })),
+});
+
 const processes = await startProcesses();
 try {
   const backend = await processes.backend();
@@ -69,13 +76,7 @@ try {
       return scenario(clients, [calls, path(EACH, 'each_')]);
     }),
   ];
-  const scenarios = values.quick
-    ? all.map(({ paths, ...each }, index) => ({
-        ...each,
-        paths: paths.map(({ clients: _, ...path }) => path),
-        clients: index + 1,
-      }))
-    : all;
+  const scenarios = values.quick ? all.map((each, index) => withClients(each, index + 1)) : all;
   if (size.warmUpMs > 0)
     await warmUp(processes, [scenario(50, [path(CALL, 'bench_')])], { milliseconds: size.warmUpMs, slices: 6 });
   const samples = await measureAll(processes, backend, scenarios, size);

@@ -19,8 +19,8 @@ export interface AttemptDeps {
 }
 
 /**
- * Tries `work` until it succeeds. Throws StepFailure, or the reason of `signal`. Without a time and repetitions the work
- * itself ends with `signal`: each item of a forEach is such work.
+ * Tries `work` until it succeeds. Throws StepFailure, or the reason of `signal`. Without a time and repetitions the
+ * work itself ends with `signal`: each item of a forEach is such work.
  */
 export const attempted = <T>(attempts: Attempts, deps: AttemptDeps, work: Work<T>): Promise<T> =>
   attempts.timeoutMs === undefined && attempts.retryCount === 0 ? once(deps, work) : repeated(attempts, deps, work);
