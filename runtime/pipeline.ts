@@ -14,6 +14,7 @@ import type {
   RequestRecord,
   Target,
 } from './call/index.ts';
+import { untilAborted } from './process/index.ts';
 
 /**
  * The steps of a request; each room supplies its own, `assemble.ts` joins them. A step refuses by throwing a VmcpError.
@@ -88,19 +89,8 @@ export const dispatcher = ({ aroundCall, admit, serve }: Pick<Stages, 'aroundCal
     const goOn = (target: Target): Promise<Reply> => serve(call, target, { dispatch: dispatchInner, record });
     return aroundCall(call, record, () => {
       const target = admit(call, record);
-      return target instanceof Promise ? wanted(call, target).then(goOn) : goOn(target);
+      return target instanceof Promise ? untilAborted(call.signal, target).then(goOn) : goOn(target);
     });
   };
   return dispatch;
 };
-
-/** Waits for a step until the call is cancelled. */
-const wanted = <T>({ signal }: Call, step: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    const over = (): void => signal.removeEventListener('abort', giveUp);
-    // Attached first: an unhandled rejection would end the process.
-    step.then(resolve, reject).then(over, over);
-    if (signal.aborted) return giveUp();
-    signal.addEventListener('abort', giveUp);
-  });

@@ -36,8 +36,18 @@ export class Cancellation implements CancelSignal {
   }
 
   removeEventListener(_type: 'abort', run: () => void): void {
-    const listeners = this.#listeners;
-    if (listeners.at(-1) === run) listeners.pop();
-    else this.#listeners = listeners.filter((listener) => listener !== run);
+    const at = this.#listeners.lastIndexOf(run);
+    if (at !== -1) this.#listeners.splice(at, 1);
   }
 }
+
+/** The outcome of `work`, or the reason of the signal as soon as that is aborted, however long the work goes on. */
+export const untilAborted = <T>(signal: CancelSignal, work: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason);
+    const over = (): void => signal.removeEventListener('abort', giveUp);
+    // Attached first: an unhandled rejection would end the process.
+    work.then(resolve, reject).then(over, over);
+    if (signal.aborted) return giveUp();
+    signal.addEventListener('abort', giveUp);
+  });

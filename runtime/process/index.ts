@@ -4,7 +4,7 @@
  */
 
 export { ByteBudget, Share } from './byte-budget.ts';
-export { type CancelSignal, Cancellation } from './cancellation.ts';
+export { type CancelSignal, Cancellation, untilAborted } from './cancellation.ts';
 export { type Clock, type Timer, abortAfter, atMost, backoffMs, jittered, sleep } from './clock.ts';
 export { debounce } from './debounce.ts';
 export type { TextSource } from './flag-values.ts';

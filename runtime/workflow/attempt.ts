@@ -1,5 +1,5 @@
 import { VmcpError } from '../errors.ts';
-import type { CancelSignal, Clock } from '../process/index.ts';
+import { type CancelSignal, type Clock, untilAborted } from '../process/index.ts';
 import { formatDuration } from '../config/index.ts';
 import { asStepFailure, StepFailure } from './failure.ts';
 import { within } from './scope.ts';
@@ -81,16 +81,6 @@ class StepTimeout extends VmcpError {
 
 export const timedOut = (ms: number): StepFailure =>
   new StepFailure(`it took longer than ${formatDuration(ms)}`, { isFinal: true });
-
-/** The outcome of `work`, or the reason of the signal as soon as that is aborted, however long the work goes on. */
-export const untilAborted = <T>(signal: CancelSignal, work: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    const over = (): void => signal.removeEventListener('abort', giveUp);
-    work.then(resolve, reject).then(over, over);
-    if (signal.aborted) return giveUp();
-    signal.addEventListener('abort', giveUp);
-  });
 
 const pause = (clock: Clock, ms: number, signal: CancelSignal): Promise<void> =>
   new Promise((resolve) => {

@@ -26,8 +26,8 @@ export class Results {
   readonly #byId = new Map<string, StepResult>();
   readonly #steps: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly data: TemplateData;
-  /** Of the last step, in order, that has given something. */
-  #last: { readonly id: string; readonly whole: (() => string) | undefined } | undefined;
+  /** The last step, in order, that has given something. */
+  #last: { readonly id: string; readonly result: StepResult; readonly whole: (() => string) | undefined } | undefined;
 
   constructor(plan: RunPlan, params: Readonly<Record<string, unknown>>) {
     this.#plan = plan;
@@ -49,27 +49,23 @@ export class Results {
   }
 
   /** Each step once. `whole`: as in `ToolResult`, where the workflow may pass it on. */
-  set(
-    id: string,
-    { whole: before, ...result }: StepResult,
-    whole = before === undefined ? undefined : () => before,
-  ): void {
+  set(id: string, { whole: carried, ...result }: StepResult, whole?: () => string): void {
     this.#byId.set(id, result);
     const { status, output, error } = result;
-    if (output !== undefined && this.#isLast(id)) this.#last = { id, whole };
+    if (output !== undefined && this.#isLast(id))
+      this.#last = { id, result, whole: carried === undefined ? whole : () => carried };
     this.#steps[id] = { __proto__: null, status, output: shownOutput(result), ...(error !== undefined && { error }) };
   }
 
   entries(): readonly (readonly [string, StepResult])[] {
-    const { id, whole } = this.#last ?? {};
-    return [...this.#byId].map(([step, result]) => [step, step === id ? { ...result, whole: whole?.() } : result]);
+    const last = this.last();
+    return [...this.#byId].map(([id, result]) => [id, last && id === this.#last?.id ? last : result]);
   }
 
   /** The result of the last step, in order, that has given something. */
   last(): StepResult | undefined {
     const last = this.#last;
-    const result = last && this.#byId.get(last.id);
-    return result && { ...result, whole: last.whole?.() };
+    return last && { ...last.result, whole: last.whole?.() };
   }
 
   #isLast(id: string): boolean {

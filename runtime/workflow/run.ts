@@ -1,7 +1,7 @@
 import type { Call, ClientAnswer, StepState } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
-import { type CancelSignal, Cancellation, type Clock } from '../process/index.ts';
-import { attempted, type Attempts, timedOut, untilAborted } from './attempt.ts';
+import { type CancelSignal, Cancellation, type Clock, untilAborted } from '../process/index.ts';
+import { attempted, type Attempts, timedOut } from './attempt.ts';
 import { type Expand, isTrue } from './expansion.ts';
 import { asStepFailure, type StepFailure, workflowError } from './failure.ts';
 import type { PlannedStep, WorkflowPlan } from './plan.ts';

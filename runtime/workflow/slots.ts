@@ -33,7 +33,6 @@ export class Slots {
         this.#waiting.splice(this.#waiting.indexOf(goOn), 1);
         reject(signal.reason);
       };
-      if (signal.aborted) return reject(signal.reason);
       this.#waiting.push(goOn);
       signal.addEventListener('abort', giveUp);
     });

@@ -1,5 +1,4 @@
 import { VmcpError } from '../../errors.ts';
-import { LIMITS } from '../../limits.ts';
 import { nextTurn } from '../../process/index.ts';
 import { parseTemplate } from '../../templates/index.ts';
 import { attempted } from '../attempt.ts';
@@ -114,9 +113,7 @@ const eachOf = (
       }
     };
     try {
-      // More calls of one workflow are not under way.
-      const workers = Math.min(maxParallel, items.length, LIMITS.callsPerWorkflow);
-      await Promise.all(Array.from({ length: workers }, workOn));
+      await Promise.all(Array.from({ length: Math.min(maxParallel, items.length) }, workOn));
     } catch (thrown) {
       own.abort(new VmcpError('cancelled', 'another item of the step has failed'));
       throw thrown;
