@@ -26,8 +26,15 @@ const { values } = parseArgs({
   },
 });
 const size = values.quick
-  ? { rounds: 1, windowMs: 50, settleMs: 50, warmUpMs: 500 }
-  : { rounds: Number(values.rounds), windowMs: Number(values.seconds) * 1_000, settleMs: 3_000, warmUpMs: 30_000 };
+  ? { rounds: 1, windowMs: 50, settleMs: 50, startMs: 500, warmUpMs: 0 }
+  : {
+      rounds: Number(values.rounds),
+      windowMs: Number(values.seconds) * 1_000,
+      settleMs: 3_000,
+      // Until the gateway has listed all backends.
+      startMs: 2_000,
+      warmUpMs: 30_000,
+    };
 
 const OTHERS = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 const CLIENTS = 9;
@@ -35,8 +42,6 @@ const CLIENTS = 9;
 const CLIENTS_OF_TENTH = 100;
 const PAUSE_MS = 100;
 const HOLD_MS = 60_000;
-/** Until the gateway has listed all backends. */
-const START_MS = 2_000;
 
 type Way = 'well' | 'hangs' | 'breaks off' | 'answers 503' | 'flaps' | 'fails under load';
 const WAYS: readonly Way[] = ['well', 'hangs', 'breaks off', 'answers 503', 'flaps', 'fails under load'];
@@ -182,7 +187,7 @@ interface Latency {
 const run = async (isBreaking: boolean): Promise<ReadonlyMap<Way, Latency>> => {
   const { port } = backends.address() as AddressInfo;
   const { url, end } = await startGateway(`http://127.0.0.1:${port}`, isBreaking);
-  await pause(START_MS);
+  await pause(size.startMs);
   // They end with the gateway.
   for (let n = 0; n < CLIENTS_OF_TENTH; n += 1) void burden(url).catch(() => {});
   // Calls that are not counted: what is measured first would pay for V8's work on it.

@@ -1,4 +1,4 @@
-import { type Ask, messageIn, pathOf, type ResourceOf } from './resources.ts';
+import { answerTo, type Ask, objectPaths, pathOf, type ResourceOf } from './resources.ts';
 
 /**
  * What `kubectl get <kind> <name> --namespace <namespace> -o json` answers; throws in its words. Tests ask all the
@@ -19,14 +19,10 @@ export interface ListOptions {
 }
 
 export const readersOf = (ask: Ask, resourceOf: ResourceOf): { readonly get: Get; readonly list: List } => {
-  const read = async (path: string): Promise<unknown> => {
-    const { status, text } = await ask(path);
-    if (status !== 200) throw new Error(messageIn(text));
-    return JSON.parse(text);
-  };
+  const objectPath = objectPaths(resourceOf);
+  const read = async (path: string): Promise<unknown> => JSON.parse(await answerTo(ask, path));
   return {
-    get: async (kind, name, namespace = 'default') =>
-      withoutManagedFields((await read(`${pathOf(await resourceOf(kind), namespace)}/${name}`)) as Stored),
+    get: async (...placed) => withoutManagedFields((await read(await objectPath(...placed))) as Stored),
     list: async (kinds, { namespace = 'default', selector = '', hasManagedFields = false } = {}) => {
       const found: Stored[] = [];
       for (const word of kinds.split(',')) {

@@ -44,6 +44,17 @@ export const resourcesOf = (ask: Ask): ResourceOf => {
   };
 };
 
+/** Of an object; in the namespace `default` where none is given. */
+export type ObjectPath = (kind: string, name: string, namespace?: string) => Promise<string>;
+
+export const objectPaths =
+  (resourceOf: ResourceOf): ObjectPath =>
+  async (kind, name, namespace = 'default') => {
+    // Without a name a request is about all objects of the namespace.
+    if (name === '') throw new Error(`the ${kind} has no name`);
+    return `${pathOf(await resourceOf(kind), namespace)}/${encodeURIComponent(name)}`;
+  };
+
 /** Of the objects of a namespace. */
 export const pathOf = ({ root, plural, isNamespaced }: Resource, namespace: string): string =>
   [root, ...(isNamespaced ? ['namespaces', namespace] : []), plural].join('/');
@@ -102,6 +113,13 @@ const discovered = async (ask: Ask): Promise<ReadonlyMap<string, Resource>> => {
         }
   }
   return found;
+};
+
+/** The body of the answer; a refusal throws in the API server's words. */
+export const answerTo = async (ask: Ask, path: string, question?: Question): Promise<string> => {
+  const { status, text } = await ask(path, question);
+  if (status >= 300) throw new Error(messageIn(text));
+  return text;
 };
 
 /** Of a `Status`; else the text itself. */

@@ -1,4 +1,4 @@
-import { type Ask, messageIn, pathOf, type Question, type ResourceOf } from './resources.ts';
+import { answerTo, type Ask, messageIn, objectPaths, type ResourceOf } from './resources.ts';
 import { until } from './until.ts';
 
 /**
@@ -26,30 +26,19 @@ export interface Writers {
 }
 
 interface Written {
-  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid?: string };
 }
 
 /** Writes with all rights; what is refused throws in the API server's words. */
 export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
-  const told = async (path: string, question: Question): Promise<string> => {
-    const { status, text } = await ask(path, question);
-    if (status >= 300) throw new Error(messageIn(text));
-    return text;
-  };
-  const placeOf = async (kind: string, name: string, namespace = 'default'): Promise<string> => {
-    // Without a name a request is about all objects of the namespace.
-    if (name === '') throw new Error(`the ${kind} has no name`);
-    return `${pathOf(await resourceOf(kind), namespace)}/${encodeURIComponent(name)}`;
-  };
+  const objectPath = objectPaths(resourceOf);
   return {
     apply: async (...objects) => {
       for (const object of objects as readonly Written[]) {
-        const { apiVersion, kind, metadata } = object;
-        const root = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`;
-        const path = pathOf({ ...(await resourceOf(kind)), root }, metadata.namespace ?? 'default');
-        await told(`${path}/${metadata.name}?fieldManager=kubectl&force=true&fieldValidation=Strict`, {
+        const { kind, metadata } = object;
+        const path = await objectPath(kind, metadata.name, metadata.namespace);
+        await answerTo(ask, `${path}?fieldManager=kubectl&force=true&fieldValidation=Strict`, {
           method: 'PATCH',
           contentType: 'application/apply-patch+yaml',
           body: JSON.stringify(object),
@@ -57,14 +46,14 @@ export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
       }
     },
     patch: async (named, type, change) =>
-      void (await told(`${await placeOf(...named)}?fieldManager=kubectl-patch`, {
+      void (await answerTo(ask, `${await objectPath(...named)}?fieldManager=kubectl-patch`, {
         method: 'PATCH',
         contentType: `application/${type}-patch+json`,
         body: JSON.stringify(change),
       })),
     tokenFor: async (serviceAccount, namespace) => {
       const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
-      const answer = await told(`${await placeOf('serviceaccount', serviceAccount, namespace)}/token`, {
+      const answer = await answerTo(ask, `${await objectPath('serviceaccount', serviceAccount, namespace)}/token`, {
         method: 'POST',
         contentType: 'application/json',
         body: JSON.stringify(asked),
@@ -72,10 +61,10 @@ export const writersOf = (ask: Ask, resourceOf: ResourceOf): Writers => {
       return (JSON.parse(answer) as { readonly status: { readonly token: string } }).status.token;
     },
     remove: async (...named) => {
-      const path = await placeOf(...named);
+      const path = await objectPath(...named);
       const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' };
       const before = JSON.parse(
-        await told(path, { method: 'DELETE', contentType: 'application/json', body: JSON.stringify(options) }),
+        await answerTo(ask, path, { method: 'DELETE', contentType: 'application/json', body: JSON.stringify(options) }),
       ) as Partial<Written> & { readonly details?: { readonly uid: string } };
       const uid = before.details?.uid ?? before.metadata?.uid;
       await until(`the end of ${named.join(' ')}`, async () => {

@@ -7,11 +7,12 @@ import { countedWrites, untilQuiet } from './operator-under-test.ts';
 /** Kind and name of an object for kubectl; in the namespace `default` where a flag says nothing else. */
 export type Named = readonly [kind: string, name: string, ...flags: readonly string[]];
 
-/** They are kubectl's alone. */
-const hasFlags = (named: Named): boolean => {
-  const isOne = named.some((word) => word.startsWith('-'));
-  if (!isOne && named.length > 2) throw new Error(`${named.join(' ')} is more than one object`);
-  return isOne;
+/** The object that is named without flags; undefined where there are some, which are kubectl's alone. */
+const plainlyNamed = (named: Named): readonly [kind: string, name: string] | undefined => {
+  if (named.some((word) => word.startsWith('-'))) return undefined;
+  const [kind, name, ...more] = named;
+  if (more.length > 0) throw new Error(`${named.join(' ')} is more than one object`);
+  return [kind, name];
 };
 
 /** In the namespace `default` where none is given. */
@@ -80,8 +81,8 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
     return (await writes()).slice(seen);
   };
   const patch: ClusterUser['patch'] = (named, type, change) => {
-    const [kind, name] = named;
-    if (!hasFlags(named)) return cluster().patch([kind, name], type, change);
+    const plain = plainlyNamed(named);
+    if (plain) return cluster().patch(plain, type, change);
     return kubectl(['patch', ...named, `--type=${type}`, '-p', JSON.stringify(change)]);
   };
   let touches = 0;
@@ -92,8 +93,8 @@ export const clusterUser = (cluster: () => ApiAccess): ClusterUser => {
     writesDuring,
     apply: (...items) => cluster().apply(...items),
     remove: (...named) => {
-      const [kind, name] = named;
-      return hasFlags(named) ? kubectl(['delete', ...named]) : cluster().remove(kind, name);
+      const plain = plainlyNamed(named);
+      return plain ? cluster().remove(...plain) : kubectl(['delete', ...named]);
     },
     patch,
     childrenOf: async (instance, kinds = 'sa,svc,cm,deploy') =>

@@ -8,7 +8,7 @@ import { count, type FixtureBackend, startBackend } from '../../fixtures/backend
 import { frozenClock, type FrozenClock } from '../../fixtures/frozen-clock.ts';
 import { ACCEPTED, askedIn, before as messagesBefore, sendModern } from '../../fixtures/modern-caller.ts';
 import { startCollector } from '../../fixtures/otlp-collector.ts';
-import { openSession, type RawAnswer } from '../../fixtures/raw-client.ts';
+import { openSession, type RawAnswer, type RawSession } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 import { legacyCaller } from '../../fixtures/workflow-callers.ts';
 
@@ -41,6 +41,15 @@ describe('a workflow that is interrupted', () => {
     configFile({ a: a.url, b: b.url }, { compositeTools: copied(compositeTools) });
   /** The call of the second step, at the backend. */
   const there = (): Promise<CallThere> => b.next();
+  /** The first call of a legacy session, or another one, which is cancelled once its second step is at the backend. */
+  const cancelledThere = async (session: RawSession, name: string, requestId = 1) => {
+    const answer = session.call(name);
+    const call = await there();
+    if (name === 'forEach') await there();
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+    await b.cancelled(call);
+    return { answer: await answer, call };
+  };
 
   beforeEach(async () => {
     clock = frozenClock();
@@ -60,11 +69,7 @@ describe('a workflow that is interrupted', () => {
     // More together than the results of all workflows may take.
     const times = LIMITS.workflowBytesTogether / late.length + 1;
     for (let requestId = 1; requestId <= times; requestId += 1) {
-      const answer = session.call('tool');
-      const call = await there();
-      await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
-      await b.cancelled(call);
-      await answer;
+      const { call } = await cancelledThere(session, 'tool', requestId);
       call.finish(late);
     }
     const answer = session.call('tool');
@@ -74,13 +79,8 @@ describe('a workflow that is interrupted', () => {
 
   for (const { name } of WORKFLOWS) {
     test(`by its client cancels what is under way in a ${name} step and calls nothing more (legacy)`, async () => {
-      const session = await openSession(running.url);
-      const answer = session.call(name);
-      const call = await there();
-      if (name === 'forEach') await there();
-      await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
-      await b.cancelled(call);
-      assert.equal((await answer).json, undefined);
+      const { answer } = await cancelledThere(await openSession(running.url), name);
+      assert.equal(answer.json, undefined);
       assert.equal(lastWasCalled(), false);
     });
 
@@ -91,13 +91,7 @@ describe('a workflow that is interrupted', () => {
       const traced = await startRuntime(
         configFile({ a: a.url, b: b.url }, { telemetry, compositeTools: copied(WORKFLOWS) }),
       );
-      const session = await openSession(traced.url);
-      const answer = session.call(name);
-      const call = await there();
-      if (name === 'forEach') await there();
-      await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
-      await b.cancelled(call);
-      await answer;
+      const { call } = await cancelledThere(await openSession(traced.url), name);
       call.finish('late');
       await traced.stop();
       const span = collector.spans().find(({ name: each }) => each === 'workflow step mid') ?? assert.fail();
