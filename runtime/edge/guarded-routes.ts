@@ -54,6 +54,8 @@ const admit =
     const route = new RouteRequest(request, reply, deps);
     request.setDecorator(ROUTE_REQUEST, route);
     const headers: string[] = [];
+    // For a route that writes its answer itself, and for refusals.
+    deps.ingress.beforeHead(reply.raw);
     try {
       deps.ingress.admit(route.held, request.headers.origin, headers);
     } finally {
@@ -84,6 +86,7 @@ const send =
   ({ ingress, onOutsideAnswer }: GuardDeps) =>
   async (request: FastifyRequest, reply: FastifyReply, answer: unknown): Promise<void> => {
     const route = routeRequestOf(request);
+    ingress.beforeHead(reply.raw);
     ingress.holdAnswer(route.held, bytesOf(answer));
     await told(onOutsideAnswer, route, reply.statusCode);
     await sentWhole(request);

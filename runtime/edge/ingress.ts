@@ -75,11 +75,10 @@ export class Ingress {
   }
 
   /**
-   * Refuses a request for which there is no room, or whose Host or Origin is not allowed. Headers that any answer
-   * needs, refusals included, are added to `headers`: names and values in turn.
+   * Refuses a request for which there is no room, or whose Host or Origin is not allowed. The CORS headers, which
+   * refusals need, too, are added to `headers`: names and values in turn.
    */
   admit({ sender, client }: RequestShares, origin: string | undefined, headers: string[]): void {
-    if (this.#deps.isLeaving()) headers.push('connection', 'close');
     if (this.underWay.isTooMany(client)) throw tooMany();
     checkHost(this.#deps.hosts(), sender.host, origin);
     if (origin !== undefined) addCorsHeaders(headers, origin);
@@ -91,6 +90,11 @@ export class Ingress {
    */
   holdAnswer({ answer }: RequestShares, bytes: number): void {
     if (bytes > this.bounds.uncountedBytes && !answer.resize(bytes)) throw noRoom();
+  }
+
+  /** To be called before the head of an answer is written: it says `Connection: close` where the stop has begun. */
+  beforeHead(response: ServerResponse): void {
+    if (this.#deps.isLeaving()) response.shouldKeepAlive = false;
   }
 
   /** The refusal of a request is sent: the rest of the request is discarded and the request counts no longer. */

@@ -54,6 +54,31 @@ describe('a graceful stop', () => {
     assert.equal((await session.request('ping')).headers.get('connection'), 'close');
   });
 
+  test('asks so where a call has run since before the stop, too', async () => {
+    const call = session.send(slowCall);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    void running.stop();
+    release();
+    assert.equal((await call).headers.get('connection'), 'close');
+  });
+
+  test('leaves no connection behind where it ends a stream', async (t) => {
+    const stream = connectByHand(t, running.url);
+    stream.socket.write(
+      `GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\nmcp-session-id: ${session.id}\r\n\r\n`,
+    );
+    await until('its head', async () => (stream.text().includes('\r\n\r\n') ? true : undefined), { intervalMs: 5 });
+    assert.match(stream.text(), /\r\nconnection: close\r\n/i);
+    const call = session.send(slowCall);
+    await backend.received(({ body }) => body.includes('"slow"'));
+    const stopped = running.stop();
+    clock.advance(5_000);
+    await stream.closed;
+    release();
+    await call;
+    await stopped;
+  });
+
   test('closes connections that nothing came on while it still served, calls under way or not', async (t) => {
     const idle = connectByHand(t, running.url);
     idle.socket.write(postBytes(JSON.stringify(INITIALIZE)));
