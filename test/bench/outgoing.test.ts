@@ -30,7 +30,7 @@ test(
   'the benchmark of one backend of ten that fails still runs: each way has its rows and its target',
   { timeout: 300_000 },
   async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(BENCHES, 'one-of-ten.ts'), '--quick']);
+    const { stdout } = await promisify(execFile)(process.execPath, [join(BENCHES, 'one-of-ten', 'run.ts'), '--quick']);
     const ways = ['well', 'hangs', 'breaks off', 'answers 503', 'flaps', 'fails under load'];
     for (const way of ways) {
       for (const breaker of ['on', 'off'])

@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { median } from '../paths.ts';
+import { startProcesses } from '../processes.ts';
+import { publish } from '../publish.ts';
+import { atMost, targetTable } from '../targets.ts';
+import { startBackends } from './backend.ts';
+import { openClient } from './client.ts';
+import { FAILING, type Way } from './ways.ts';
+
+/**
+ * The latency of calls to nine backends while the tenth fails in some way, as a multiple of that while it is well:
+ * `npm run bench:one-of-ten [-- --rounds 8 --seconds 3 --write | --quick]`: see ../README.md.
+ */
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '8' },
+    seconds: { type: 'string', default: '3' },
+    write: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+  },
+});
+const size = values.quick
+  ? { rounds: 1, windowMs: 50, settleMs: 50, startMs: 500, warmUpMs: 0 }
+  : {
+      rounds: Number(values.rounds),
+      windowMs: Number(values.seconds) * 1_000,
+      // Five time-outs, or five failures, and what was under way before has ended.
+      settleMs: 3_000,
+      // Until the gateway has listed all backends.
+      startMs: 2_000,
+      warmUpMs: 30_000,
+    };
+
+const OTHERS = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
+const CLIENTS = 9;
+/** Of a client between two calls, so that none of the processes has to wait for a processor. */
+const PAUSE_MS = 5;
+
+interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const at = (sorted: readonly number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? NaN;
+
+/** Calls of the nine, one after another for each client, which makes one at least; every one has to succeed. */
+const measure = async (clients: readonly ((backend: string) => Promise<string>)[]): Promise<Latency> => {
+  const until = performance.now() + size.windowMs;
+  const latencies: number[] = [];
+  const run = async (call: (backend: string) => Promise<string>, first: number): Promise<void> => {
+    let n = first;
+    do {
+      const began = performance.now();
+      const answer = await call(OTHERS[n % OTHERS.length] ?? '');
+      latencies.push(performance.now() - began);
+      if (!answer.includes('"text":"x"')) throw new Error(`a call of another backend failed: ${answer}`);
+      await pause(PAUSE_MS);
+      n += 1;
+    } while (performance.now() < until);
+  };
+  await Promise.all(clients.map(run));
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return { p50: at(sorted, 0.5), p99: at(sorted, 0.99) };
+};
+
+interface Failing extends Latency {
+  /** p99 divided by that of the windows before and after, in which the tenth was well. */
+  readonly timesWell: number;
+}
+
+interface Measured {
+  readonly well: Latency[];
+  readonly failing: ReadonlyMap<Way, Failing[]>;
+}
+
+const put = async (url: string, body: string): Promise<void> => {
+  const { ok } = await fetch(url, { method: 'PUT', body });
+  if (!ok) throw new Error(`${url} refused ${body}`);
+};
+
+const processes = await startProcesses();
+
+/** What the nine have seen. A gateway of its own. */
+const run = async (origin: string, isBreaking: boolean, rounds: number): Promise<Measured> => {
+  const tenth = await processes.role('one-of-ten/tenth.ts');
+  const backends = Object.fromEntries([['a', `${tenth.url}/a`], ...OTHERS.map((name) => [name, `${origin}/${name}`])]);
+  const operational = {
+    timeouts: { default: '2s' },
+    failureHandling: { circuitBreaker: { enabled: isBreaking, timeout: '1s' } },
+  };
+  const gateway = await processes.vmcp(backends, { config: { operational, extensions: { callsPerBackend: 64 } } });
+  await pause(size.startMs);
+  await put(`${tenth.url}/clients`, gateway.url);
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => openClient(gateway.url)));
+  // Calls that are not counted: what is measured first would pay for V8's work on it.
+  const warmAt = performance.now() + size.warmUpMs;
+  do await measure(clients);
+  while (performance.now() < warmAt);
+  const measureWhile = async (way: Way): Promise<Latency> => {
+    await put(`${tenth.url}/way`, way);
+    await pause(size.settleMs);
+    return measure(clients);
+  };
+  const well = [await measureWhile('well')];
+  const failing = new Map<Way, Failing[]>(FAILING.map((way) => [way, []]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const way of round % 2 === 0 ? FAILING : FAILING.toReversed()) {
+      const before = well.at(-1) ?? NEVER;
+      const latency = await measureWhile(way);
+      const after = await measureWhile('well');
+      failing.get(way)?.push({ ...latency, timesWell: latency.p99 / ((before.p99 + after.p99) / 2) });
+      well.push(after);
+    }
+  gateway.end();
+  tenth.end();
+  return { well, failing };
+};
+
+const NEVER: Latency = { p50: NaN, p99: NaN };
+
+const medianOf = <Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number =>
+  median(all.map((each) => each[key]));
+
+const rowsOf = (breaker: string, { well, failing }: Measured): readonly string[] => {
+  const row = (way: Way, all: readonly Latency[], timesWell: number): string =>
+    `| ${[breaker, way, medianOf(all, 'p50').toFixed(2), medianOf(all, 'p99').toFixed(2), timesWell.toFixed(2)].join(' | ')} |`;
+  return [row('well', well, 1), ...[...failing].map(([way, all]) => row(way, all, medianOf(all, 'timesWell')))];
+};
+
+try {
+  const origin = await startBackends((_, answer) => answer());
+  const on = await run(origin, true, size.rounds);
+  const off = await run(origin, false, Math.ceil(size.rounds / 2));
+  const targets = [...on.failing].map(([way, all]) =>
+    atMost(
+      `p99 of calls to the nine, circuit breaker on, × well, while the tenth ${way}`,
+      1.1,
+      medianOf(all, 'timesWell'),
+    ),
+  );
+  const report = [
+    '| circuit breaker | the tenth | p50 ms | p99 ms | p99 × well |',
+    '|---|---|---|---|---|',
+    ...rowsOf('on', on),
+    ...rowsOf('off', off),
+    '',
+    targetTable(targets),
+  ].join('\n');
+  console.log(report);
+  if (values.write) await publish('one of ten', `${size.rounds} rounds, windows of ${values.seconds} s each`, report);
+} finally {
+  await processes.endAll();
+}
+// The backends are still listening.
+process.exit(0);

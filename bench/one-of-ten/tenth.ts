@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type OnCall, startBackends } from './backend.ts';
+import { openClient } from './client.ts';
+import type { Way } from './ways.ts';
+
+/**
+ * The tenth backend and its clients: a process beside that of the nine, so that what the tenth costs by itself is no
+ * part of what the nine see. Prints its port. `PUT /way` says how it goes on, `PUT /clients` where its clients call it
+ * for as long as the gateway is there.
+ */
+const CLIENTS = 100;
+const PAUSE_MS = 100;
+const HOLD_MS = 60_000;
+/** How long a call takes that does not fail. */
+const CALL_MS = 2;
+/** Calls under way with which it still succeeds where it fails under load. */
+const BEARABLE = 8;
+
+let way: Way = 'well';
+let underWay = 0;
+let calls = 0;
+
+/** Whether a call fails now. */
+const fails = (): boolean => {
+  if (way === 'flaps') return calls % 2 === 0;
+  return way === 'fails under load' ? underWay > BEARABLE : way !== 'well';
+};
+
+const onCall: OnCall = (response, answer) => {
+  calls += 1;
+  underWay += 1;
+  response.once('close', () => (underWay -= 1));
+  if (!fails()) return void setTimeout(answer, CALL_MS);
+  if (way === 'hangs') return void setTimeout(() => response.destroy(), HOLD_MS).unref();
+  if (way === 'breaks off') return void response.writeHead(200, { 'content-length': '99' }).end('{');
+  return response.writeHead(503).end();
+};
+
+const callOn = async (gateway: string): Promise<void> => {
+  const call = await openClient(gateway);
+  for (;;) {
+    await call('a');
+    await pause(PAUSE_MS);
+  }
+};
+
+const onControl = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const body = await text(request);
+  if (request.url === '/way') way = body as Way;
+  // They end with the gateway.
+  else for (let n = 0; n < CLIENTS; n += 1) void callOn(body).catch(() => {});
+  response.writeHead(204).end();
+};
+
+const origin = await startBackends(onCall, (request, response) => void onControl(request, response));
+console.log(new URL(origin).port);
