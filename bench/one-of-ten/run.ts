@@ -10,11 +10,11 @@ import { FAILING, type Way } from './ways.ts';
 
 /**
  * The latency of calls to nine backends while the tenth fails in some way, as a multiple of that while it is well:
- * `npm run bench:one-of-ten [-- --rounds 8 --seconds 3 --write | --quick]`: see ../README.md.
+ * `npm run bench:one-of-ten [-- --rounds 12 --seconds 3 --write | --quick]`: see ../README.md.
  */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '12' },
     seconds: { type: 'string', default: '3' },
     write: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -26,7 +26,7 @@ const size = values.quick
       rounds: Number(values.rounds),
       windowMs: Number(values.seconds) * 1_000,
       // Five time-outs, or five failures, and what was under way before has ended.
-      settleMs: 3_000,
+      settleMs: 2_500,
       // Until the gateway has listed all backends.
       startMs: 2_000,
       warmUpMs: 30_000,
@@ -34,7 +34,7 @@ const size = values.quick
 
 const OTHERS = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 const CLIENTS = 9;
-/** Of a client between two calls, so that none of the processes has to wait for a processor. */
+/** Of a client between two calls, on average, so that none of the processes has to wait for a processor. */
 const PAUSE_MS = 5;
 
 interface Latency {
@@ -55,7 +55,7 @@ const measure = async (clients: readonly ((backend: string) => Promise<string>)[
       const answer = await call(OTHERS[n % OTHERS.length] ?? '');
       latencies.push(performance.now() - began);
       if (!answer.includes('"text":"x"')) throw new Error(`a call of another backend failed: ${answer}`);
-      await pause(PAUSE_MS);
+      await pause(2 * Math.random() * PAUSE_MS);
       n += 1;
     } while (performance.now() < until);
   };
@@ -131,7 +131,7 @@ const rowsOf = (breaker: string, { well, failing }: Measured): readonly string[]
 try {
   const origin = await startBackends((_, answer) => answer());
   const on = await run(origin, true, size.rounds);
-  const off = await run(origin, false, Math.ceil(size.rounds / 2));
+  const off = await run(origin, false, Math.ceil(size.rounds / 3));
   const targets = [...on.failing].map(([way, all]) =>
     atMost(
       `p99 of calls to the nine, circuit breaker on, × well, while the tenth ${way}`,

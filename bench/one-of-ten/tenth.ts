@@ -11,6 +11,7 @@ import type { Way } from './ways.ts';
  * for as long as the gateway is there.
  */
 const CLIENTS = 100;
+/** Between two calls of a client, on average: pauses of one length would keep the clients in step, in bursts. */
 const PAUSE_MS = 100;
 const HOLD_MS = 60_000;
 /** How long a call takes that does not fail. */
@@ -42,7 +43,7 @@ const callOn = async (gateway: string): Promise<void> => {
   const call = await openClient(gateway);
   for (;;) {
     await call('a');
-    await pause(PAUSE_MS);
+    await pause(2 * Math.random() * PAUSE_MS);
   }
 };
 
