@@ -54,8 +54,8 @@ const admit =
     const route = new RouteRequest(request, reply, deps);
     request.setDecorator(ROUTE_REQUEST, route);
     const headers: string[] = [];
-    // For a route that writes its answer itself, and for refusals.
-    deps.ingress.beforeHead(reply.raw);
+    // For a route that writes its answer itself; the others are asked again when theirs is ready.
+    deps.ingress.closeIfLeaving(reply.raw);
     try {
       deps.ingress.admit(route.held, request.headers.origin, headers);
     } finally {
@@ -86,10 +86,10 @@ const send =
   ({ ingress, onOutsideAnswer }: GuardDeps) =>
   async (request: FastifyRequest, reply: FastifyReply, answer: unknown): Promise<void> => {
     const route = routeRequestOf(request);
-    ingress.beforeHead(reply.raw);
     ingress.holdAnswer(route.held, bytesOf(answer));
     await told(onOutsideAnswer, route, reply.statusCode);
     await sentWhole(request);
+    ingress.closeIfLeaving(reply.raw);
     route.answered();
     const { bounds, clock, onCut } = ingress;
     cutOffWhenSlow({
@@ -132,6 +132,7 @@ const refuse =
     ingress.refused(route.held);
     const { raw } = reply.hijack();
     const write = (): void => {
+      ingress.closeIfLeaving(raw);
       raw.writeHead(status, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
       writeEarly(request.raw, raw, body);
     };

@@ -21,7 +21,7 @@ export interface HttpExchangeDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   readonly bounds: ExchangeBounds;
-  readonly ingress: Pick<Ingress, 'beforeHead'>;
+  readonly ingress: Pick<Ingress, 'closeIfLeaving'>;
   /** Called when the client was cut off. */
   readonly onCut: (reason: string, exchange: HttpExchange) => void;
   /** Reads the body of the request into the exchange, up to the size that this caller may send. */
@@ -171,12 +171,8 @@ export class HttpExchange implements Inbound {
     cutOffWhenSlow({ response: this.#response, share: this.held.answer, clock, bounds, onCut });
   }
 
-  /**
-   * Begins a stream that is an answer by itself. Its connection ends with it: a client that had the connection back
-   * would send its next request just when a stop, which ends the streams, closes idle connections.
-   */
+  /** Begins a stream that is an answer by itself. */
   stream({ headers = [], open, farewell }: StreamReply): OpenStream {
-    this.#response.shouldKeepAlive = false;
     this.#startStream(headers);
     const response = this.#response;
     const stream: OpenStream = {
@@ -193,8 +189,12 @@ export class HttpExchange implements Inbound {
     return stream;
   }
 
+  /**
+   * The connection of a stream ends with it. Where a stop ends the stream, a client that had the connection back would
+   * send its next request to a process that refuses it, or that closes its connections at that moment.
+   */
   #startStream(headers: readonly string[]): void {
-    this.#deps.ingress.beforeHead(this.#response);
+    this.#response.shouldKeepAlive = false;
     this.#response.writeHead(200, [...headers, ...EVENT_STREAM_HEADERS, ...this.extra]);
     // Many clients wait for the head before they read.
     this.#response.flushHeaders();
@@ -253,7 +253,7 @@ export class HttpExchange implements Inbound {
     if (headers) head.push(...headers);
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
-    this.#deps.ingress.beforeHead(this.#response);
+    this.#deps.ingress.closeIfLeaving(this.#response);
     this.#response.writeHead(status, head);
     if (!this.request.complete) return writeEarly(this.request, this.#response, body);
     // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.

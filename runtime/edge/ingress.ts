@@ -92,8 +92,11 @@ export class Ingress {
     if (bytes > this.bounds.uncountedBytes && !answer.resize(bytes)) throw noRoom();
   }
 
-  /** To be called before the head of an answer is written: it says `Connection: close` where the stop has begun. */
-  beforeHead(response: ServerResponse): void {
+  /**
+   * To be called before the head of an answer is written, which says `Connection: close` once the stop has begun: also
+   * that of a request that came before.
+   */
+  closeIfLeaving(response: ServerResponse): void {
     if (this.#deps.isLeaving()) response.shouldKeepAlive = false;
   }
 

@@ -47,6 +47,7 @@ export const publicServer = (
       return server;
     },
   });
+  app.addHook('onSend', async (_request, reply) => endpoint.ingress.closeIfLeaving(reply.raw));
   app.setNotFoundHandler((request, reply) => answerUnknownPath(request, reply, deps));
   app.get('/health', () => ({ status: 'ok' }));
   app.register(guardedRoutes(routes, { ...deps, ingress: endpoint.ingress, maxBodyBytes: limits.routeBodyBytes }));

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { until } from '../cluster/until.ts';
 import { STOP_TIMES } from '../../runtime/process/graceful-stop.ts';
 import type { Running } from '../../runtime/start.ts';
-import { answerJson, type FixtureBackend, hang, textResult } from '../fixtures/backend.ts';
+import { answerJson, answerSse, type FixtureBackend, hang, textResult } from '../fixtures/backend.ts';
 import { connectByHand, postBytes } from '../fixtures/by-hand.ts';
 import { type FrozenClock } from '../fixtures/frozen-clock.ts';
 import { INITIALIZE, post, type RawSession } from '../fixtures/raw-client.ts';
@@ -54,6 +54,15 @@ describe('a graceful stop', () => {
     assert.equal((await session.request('ping')).headers.get('connection'), 'close');
   });
 
+  test('asks so on every path, those that nothing is at included', async () => {
+    const { origin } = new URL(running.url);
+    const paths = ['/health', '/.well-known/oauth-protected-resource', '/nothing'];
+    const said = async (path: string) => (await fetch(new URL(path, origin))).headers.get('connection');
+    for (const path of paths) assert.notEqual(await said(path), 'close', path);
+    void running.stop();
+    for (const path of paths) assert.equal(await said(path), 'close', path);
+  });
+
   test('asks so where a call has run since before the stop, too', async () => {
     const call = session.send(slowCall);
     await backend.received(({ body }) => body.includes('"slow"'));
@@ -62,21 +71,16 @@ describe('a graceful stop', () => {
     assert.equal((await call).headers.get('connection'), 'close');
   });
 
-  test('leaves no connection behind where it ends a stream', async (t) => {
-    const stream = connectByHand(t, running.url);
-    stream.socket.write(
-      `GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\nmcp-session-id: ${session.id}\r\n\r\n`,
-    );
-    await until('its head', async () => (stream.text().includes('\r\n\r\n') ? true : undefined), { intervalMs: 5 });
-    assert.match(stream.text(), /\r\nconnection: close\r\n/i);
-    const call = session.send(slowCall);
-    await backend.received(({ body }) => body.includes('"slow"'));
-    const stopped = running.stop();
-    clock.advance(5_000);
-    await stream.closed;
-    release();
-    await call;
-    await stopped;
+  test('gives no client the connection of a stream back, which would be refused there or cut', async () => {
+    const message = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"late"}}';
+    onCall(backend, () => answerSse(textResult('finished'), [message]));
+    const logged = await session.send(slowCall);
+    assert.match(logged.text, /notifications.message/);
+    assert.equal(logged.headers.get('connection'), 'close');
+    const headers = { accept: 'text/event-stream', 'mcp-session-id': session.id };
+    const stream = await fetch(running.url, { headers });
+    assert.equal(stream.headers.get('connection'), 'close');
+    await stream.body?.cancel();
   });
 
   test('closes connections that nothing came on while it still served, calls under way or not', async (t) => {

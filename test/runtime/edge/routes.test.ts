@@ -142,9 +142,9 @@ describe('requests to routes', () => {
     const { get, begun, release, endpoint } = await serveRoutes(t, { isLeaving: () => isLeaving });
     const early = await get('/fixture/who');
     assert.notEqual(early.headers.get('connection'), 'close');
-    isLeaving = true;
     const slow = get('/fixture/slow');
     await begun(1);
+    isLeaving = true;
     let isIdle = false;
     const idle = endpoint.idle().then(() => {
       isIdle = true;
