@@ -6,7 +6,7 @@ import { publish } from '../publish.ts';
 import { atMost, targetTable } from '../targets.ts';
 import { startBackends } from './backend.ts';
 import { openClient } from './client.ts';
-import { FAILING, type Way } from './ways.ts';
+import { type Counts, FAILING, type Way } from './ways.ts';
 
 /**
  * The latency of calls to nine backends while the tenth fails in some way, as a multiple of that while it is well:
@@ -31,6 +31,8 @@ const size = values.quick
       startMs: 2_000,
       warmUpMs: 30_000,
     };
+
+const roundsOff = Math.ceil(size.rounds / 3);
 
 const OTHERS = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 const CLIENTS = 9;
@@ -67,6 +69,9 @@ const measure = async (clients: readonly ((backend: string) => Promise<string>)[
 interface Failing extends Latency {
   /** p99 divided by that of the windows before and after, in which the tenth was well. */
   readonly timesWell: number;
+  /** Shares of the calls of the tenth's clients. */
+  readonly failed: number;
+  readonly refused: number;
 }
 
 interface Measured {
@@ -74,9 +79,22 @@ interface Measured {
   readonly failing: ReadonlyMap<Way, Failing[]>;
 }
 
-const put = async (url: string, body: string): Promise<void> => {
-  const { ok } = await fetch(url, { method: 'PUT', body });
-  if (!ok) throw new Error(`${url} refused ${body}`);
+const put = async (url: string, body: string): Promise<Counts> => {
+  const response = await fetch(url, { method: 'PUT', body });
+  if (!response.ok) throw new Error(`${url} refused ${body}`);
+  return (await response.json()) as Counts;
+};
+
+/** Throws where the tenth did not do what the row says. */
+const sharesOf = (
+  { answered, failed, refused }: Counts,
+  way: Way,
+  isBreaking: boolean,
+): Omit<Failing, keyof Latency | 'timesWell'> => {
+  const all = answered + failed + refused;
+  if (!values.quick && (isBreaking ? refused === 0 : failed < all / 10))
+    throw new Error(`while the tenth ${way}, ${failed} of ${all} calls failed, and ${refused} were refused`);
+  return { failed: failed / all, refused: refused / all };
 };
 
 const processes = await startProcesses();
@@ -97,19 +115,22 @@ const run = async (origin: string, isBreaking: boolean, rounds: number): Promise
   const warmAt = performance.now() + size.warmUpMs;
   do await measure(clients);
   while (performance.now() < warmAt);
-  const measureWhile = async (way: Way): Promise<Latency> => {
+  const measureWhile = async (way: Way): Promise<{ readonly latency: Latency; readonly counts: Counts }> => {
     await put(`${tenth.url}/way`, way);
     await pause(size.settleMs);
-    return measure(clients);
+    await put(`${tenth.url}/way`, way);
+    const latency = await measure(clients);
+    return { latency, counts: await put(`${tenth.url}/way`, way) };
   };
-  const well = [await measureWhile('well')];
+  const well = [(await measureWhile('well')).latency];
   const failing = new Map<Way, Failing[]>(FAILING.map((way) => [way, []]));
   for (let round = 0; round < rounds; round += 1)
     for (const way of round % 2 === 0 ? FAILING : FAILING.toReversed()) {
-      const before = well.at(-1) ?? NEVER;
-      const latency = await measureWhile(way);
-      const after = await measureWhile('well');
-      failing.get(way)?.push({ ...latency, timesWell: latency.p99 / ((before.p99 + after.p99) / 2) });
+      const { latency, counts } = await measureWhile(way);
+      const { latency: after, counts: whileWell } = await measureWhile('well');
+      if (!values.quick && whileWell.answered === 0) throw new Error(`the tenth has not healed after it ${way}`);
+      const timesWell = latency.p99 / (((well.at(-1)?.p99 ?? NaN) + after.p99) / 2);
+      failing.get(way)?.push({ ...latency, timesWell, ...sharesOf(counts, way, isBreaking) });
       well.push(after);
     }
   gateway.end();
@@ -117,21 +138,27 @@ const run = async (origin: string, isBreaking: boolean, rounds: number): Promise
   return { well, failing };
 };
 
-const NEVER: Latency = { p50: NaN, p99: NaN };
-
 const medianOf = <Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number =>
   median(all.map((each) => each[key]));
 
+const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+
 const rowsOf = (breaker: string, { well, failing }: Measured): readonly string[] => {
-  const row = (way: Way, all: readonly Latency[], timesWell: number): string =>
-    `| ${[breaker, way, medianOf(all, 'p50').toFixed(2), medianOf(all, 'p99').toFixed(2), timesWell.toFixed(2)].join(' | ')} |`;
-  return [row('well', well, 1), ...[...failing].map(([way, all]) => row(way, all, medianOf(all, 'timesWell')))];
+  const row = (way: Way, all: readonly Latency[], more: readonly string[]): string =>
+    `| ${[breaker, way, medianOf(all, 'p50').toFixed(2), medianOf(all, 'p99').toFixed(2), ...more].join(' | ')} |`;
+  const moreOf = (all: readonly Failing[]): readonly string[] => {
+    const sorted = all.map(({ timesWell }) => timesWell).toSorted((a, b) => a - b);
+    const quartiles = [at(sorted, 0.25), at(sorted, 0.75)].map((ratio) => ratio.toFixed(2)).join('–');
+    const shares = [medianOf(all, 'failed'), medianOf(all, 'refused')].map(percent);
+    return [medianOf(all, 'timesWell').toFixed(2), quartiles, ...shares];
+  };
+  return [row('well', well, ['1.00', '–', '–', '–']), ...[...failing].map(([way, all]) => row(way, all, moreOf(all)))];
 };
 
 try {
   const origin = await startBackends((_, answer) => answer());
   const on = await run(origin, true, size.rounds);
-  const off = await run(origin, false, Math.ceil(size.rounds / 3));
+  const off = await run(origin, false, roundsOff);
   const targets = [...on.failing].map(([way, all]) =>
     atMost(
       `p99 of calls to the nine, circuit breaker on, × well, while the tenth ${way}`,
@@ -140,15 +167,20 @@ try {
     ),
   );
   const report = [
-    '| circuit breaker | the tenth | p50 ms | p99 ms | p99 × well |',
-    '|---|---|---|---|---|',
+    '| circuit breaker | the tenth | p50 ms | p99 ms | p99 × well | quartiles | its calls that failed | were refused |',
+    '|---|---|---|---|---|---|---|---|',
     ...rowsOf('on', on),
     ...rowsOf('off', off),
     '',
     targetTable(targets),
   ].join('\n');
   console.log(report);
-  if (values.write) await publish('one of ten', `${size.rounds} rounds, windows of ${values.seconds} s each`, report);
+  if (values.write)
+    await publish(
+      'one of ten',
+      `${size.rounds} rounds with the breaker and ${roundsOff} without it, windows of ${values.seconds} s`,
+      report,
+    );
 } finally {
   await processes.endAll();
 }
