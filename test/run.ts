@@ -6,7 +6,8 @@ import { sharedProcessOf } from './one-process.ts';
 
 /**
  * What `npm test` runs: types, lint, format and every test file, or, with `--fast`, those files that need neither a
- * control plane nor other people's programs. Files that may share a process come first. Those of the one-node cluster
+ * control plane nor other people's programs. Files that may share a process come first: those on sockets in two
+ * processes beside the one that computes, since they wait more than they compute. Those of the one-node cluster
  * have a line of their own beside all others, the check included: a machine has few such clusters, and most of their
  * time is waiting for pods; in one line with the others, those whose turn it is not would hold the places.
  */
@@ -25,6 +26,9 @@ const placesFor = (count: number): readonly string[] => [
   `--test-concurrency=${count}`,
   `--test-timeout=${TEST_TIMEOUT_MS}`,
 ];
+
+/** Processes among which the files on sockets are dealt out. */
+const SOCKET_PROCESSES = 2;
 
 /** Most files wait more than they compute: more of them run at once than there are processors. */
 const PLACES = 3;
@@ -69,9 +73,15 @@ const runAll = async (isFast: boolean): Promise<boolean> => {
   } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
   const node = startLine(onANode, placesFor(NODES), false);
   if (!isFast && !(await check())) return false;
-  const waiting = startLine(onSockets, ONE_PROCESS, false);
-  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen, await waiting.isGreen];
-  process.stdout.write(await waiting.output);
+  const dealt = Array.from({ length: SOCKET_PROCESSES }, (_, line) =>
+    onSockets.filter((_file, index) => index % SOCKET_PROCESSES === line),
+  );
+  const waiting = dealt.map((files) => startLine(files, ONE_PROCESS, false));
+  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen];
+  for (const { isGreen, output } of waiting) {
+    areGreen.push(await isGreen);
+    process.stdout.write(await output);
+  }
   areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
   process.stdout.write(await node.output);
   return areGreen.every(Boolean);
