@@ -36,7 +36,8 @@ const onCall: OnCall = (response, answer) => {
   response.once('close', () => (underWay -= 1));
   if (!fails()) return void setTimeout(answer, CALL_MS);
   if (way === 'hangs') return void setTimeout(() => response.destroy(), HOLD_MS).unref();
-  if (way === 'breaks off') return void response.writeHead(200, { 'content-length': '99' }).end('{');
+  if (way === 'breaks off')
+    return void response.writeHead(200, { 'content-length': '99' }).write('{', () => void response.destroy());
   return response.writeHead(503).end();
 };
 

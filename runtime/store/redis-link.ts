@@ -1,4 +1,4 @@
-import { abortAfter, backoffMs, type Clock, jittered, sleep } from '../process/index.ts';
+import { abortAfter, backoffMs, type Clock, jittered, sleep, type Timer } from '../process/index.ts';
 import { isUnsent, type RedisClient } from './redis-client.ts';
 import type { Refusals } from './refusals.ts';
 import { storeUnavailable } from './store.ts';
@@ -150,16 +150,20 @@ export class RedisLink {
     if (this.#client === client) this.#drop(reason);
   }
 
-  /** The server has `writeMs` to take the command, and `commandMs` to answer it. */
+  /**
+   * The server has `writeMs` to take the command, and `commandMs` to answer it. Judged after the sockets were read: a
+   * process that was short of processor time finds timers due before it finds the answers that came meanwhile.
+   */
   #withinDeadline<T>(client: RedisClient, work: Promise<T>): Promise<T> {
     const { commandMs, writeMs = commandMs } = this.#times;
-    const { clock } = this.#deps;
     return new Promise((resolve, reject) => {
-      const fail = (): void => reject(new DeadlineError());
+      const failIf = (isLate: () => boolean) => (): void =>
+        void setImmediate(() => isLate() && reject(new DeadlineError()));
+      const after = (ms: number, isLate: () => boolean): Timer => this.#deps.clock.after(ms, failIf(isLate));
       const timers = [
-        clock.after(commandMs, () => (writeMs > commandMs && isUnsent(client) ? undefined : fail())),
-        ...(writeMs < commandMs ? [clock.after(writeMs, () => (isUnsent(client) ? fail() : undefined))] : []),
-        ...(writeMs > commandMs ? [clock.after(writeMs, fail)] : []),
+        after(commandMs, () => writeMs <= commandMs || !isUnsent(client)),
+        ...(writeMs < commandMs ? [after(writeMs, () => isUnsent(client))] : []),
+        ...(writeMs > commandMs ? [after(writeMs, () => true)] : []),
       ];
       work.then(resolve, reject).finally(() => timers.forEach((timer) => timer.cancel()));
     });

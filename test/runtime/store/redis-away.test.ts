@@ -31,6 +31,23 @@ const took = async (work: () => Promise<unknown>): Promise<number> => {
 describe('a Redis that goes away', { skip: noRedis }, () => {
   afterEach(closeAll);
 
+  test('is not one whose answer waits to be read by a process that was short of processor time', async () => {
+    const { store, transitions } = onRedis([kept(await startRedis()).address]);
+    kept(store);
+    await store.firstAnswer;
+    await store.set('key', Buffer.from('x'), 60_000);
+    const answer = store.get('key');
+    // The command is on its way; the answer comes while nothing here runs, and so does the end of its 500 ms.
+    await new Promise((resolve) => setImmediate(resolve));
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 700);
+    assert.equal(String(await answer), 'x');
+    assert.deepEqual(
+      transitions.map(({ state }) => state),
+      ['up'],
+    );
+  });
+
   test('is missed at once, and is used again within 2 s of its return', async () => {
     const redis = kept(await startRedis());
     const { store, transitions } = onRedis([redis.address]);
