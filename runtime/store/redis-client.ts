@@ -32,7 +32,7 @@ export const connectRedis = async (
     await Promise.race([ready(client, settings), abortion(signal)]);
     return client;
   } catch (error) {
-    client.disconnect();
+    giveUp(client);
     throw signal.aborted ? error : (reason ?? error);
   } finally {
     client.off('error', noteReason);
@@ -40,6 +40,18 @@ export const connectRedis = async (
     client.on('error', () => {});
   }
 };
+
+/**
+ * A TLS handshake that is given up ends with an alert of the server. The library listens for one error of a stream at
+ * most; one that nobody hears would end the process.
+ */
+const giveUp = (client: RedisClient): void => {
+  for (const { stream } of connectionsOf(client)) stream?.on('error', () => {});
+  client.disconnect();
+};
+
+const connectionsOf = (client: RedisClient): readonly Redis[] =>
+  client instanceof Cluster ? client.nodes('all') : [client];
 
 const ready = async (client: RedisClient, { db, isCluster }: RedisSettings): Promise<void> => {
   await client.connect();
@@ -87,10 +99,8 @@ const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<Re
 };
 
 /** Whether a server has not taken all commands yet: its side of the connection is full. */
-export const isUnsent = (client: RedisClient): boolean => {
-  const nodes = client instanceof Cluster ? client.nodes('all') : [client];
-  return nodes.some(({ stream }) => stream?.writableLength > 0);
-};
+export const isUnsent = (client: RedisClient): boolean =>
+  connectionsOf(client).some(({ stream }) => stream?.writableLength > 0);
 
 const textOf = async (
   source: string | SecretSource | undefined,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { connectRedis } from '../../../runtime/store/redis-client.ts';
 import type { Store } from '../../../runtime/store/store.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
@@ -30,6 +31,23 @@ const took = async (work: () => Promise<unknown>): Promise<number> => {
 
 describe('a Redis that goes away', { skip: noRedis }, () => {
   afterEach(closeAll);
+
+  test('in the middle of a TLS handshake that is given up ends no process', async () => {
+    const certificates = await testCertificates();
+    kept({ close: certificates.remove });
+    const redis = kept(await startRedis({ tls: certificates }));
+    const settings = { kind: 'redis', addresses: [redis.address], db: 0, keyPrefix: '', isCluster: false } as const;
+    const deps = { readSecret: async () => '', readFile: async () => '' };
+    // Too short for most handshakes: the alert that the server answers with comes after the end of the attempt.
+    const attempt = async (index: number): Promise<void> => {
+      const tls = { insecureSkipVerify: index % 2 === 0 };
+      const client = await connectRedis({ ...settings, tls }, deps, AbortSignal.timeout((index * 7) % 60));
+      client.disconnect();
+    };
+    for (let round = 0; round < 50; round += 1)
+      await Promise.allSettled(Array.from({ length: 30 }, (_, index) => attempt(round + index)));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  });
 
   test('is not one whose answer waits to be read by a process that was short of processor time', async () => {
     const { store, transitions } = onRedis([kept(await startRedis()).address]);
