@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { type Seen, seenSince } from '../loader-process.ts';
 import { median } from '../paths.ts';
 import { startProcesses } from '../processes.ts';
 import { publish } from '../publish.ts';
@@ -39,16 +40,11 @@ const CLIENTS = 9;
 /** Of a client between two calls, on average, so that none of the processes has to wait for a processor. */
 const PAUSE_MS = 5;
 
-interface Latency {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-const at = (sorted: readonly number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? NaN;
+type Latency = Pick<Seen, 'p50' | 'p99'>;
 
 /** Calls of the nine, one after another for each client, which makes one at least; every one has to succeed. */
 const measure = async (clients: readonly ((backend: string) => Promise<string>)[]): Promise<Latency> => {
-  const until = performance.now() + size.windowMs;
+  const start = performance.now();
   const latencies: number[] = [];
   const run = async (call: (backend: string) => Promise<string>, first: number): Promise<void> => {
     let n = first;
@@ -59,11 +55,10 @@ const measure = async (clients: readonly ((backend: string) => Promise<string>)[
       if (!answer.includes('"text":"x"')) throw new Error(`a call of another backend failed: ${answer}`);
       await pause(2 * Math.random() * PAUSE_MS);
       n += 1;
-    } while (performance.now() < until);
+    } while (performance.now() < start + size.windowMs);
   };
   await Promise.all(clients.map(run));
-  const sorted = latencies.toSorted((a, b) => a - b);
-  return { p50: at(sorted, 0.5), p99: at(sorted, 0.99) };
+  return seenSince(start, latencies);
 };
 
 interface Failing extends Latency {
@@ -148,7 +143,7 @@ const rowsOf = (breaker: string, { well, failing }: Measured): readonly string[]
     `| ${[breaker, way, medianOf(all, 'p50').toFixed(2), medianOf(all, 'p99').toFixed(2), ...more].join(' | ')} |`;
   const moreOf = (all: readonly Failing[]): readonly string[] => {
     const sorted = all.map(({ timesWell }) => timesWell).toSorted((a, b) => a - b);
-    const quartiles = [at(sorted, 0.25), at(sorted, 0.75)].map((ratio) => ratio.toFixed(2)).join('–');
+    const quartiles = [0.25, 0.75].map((part) => sorted[Math.floor(sorted.length * part)]?.toFixed(2)).join('–');
     const shares = [medianOf(all, 'failed'), medianOf(all, 'refused')].map(percent);
     return [medianOf(all, 'timesWell').toFixed(2), quartiles, ...shares];
   };

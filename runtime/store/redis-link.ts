@@ -162,8 +162,7 @@ export class RedisLink {
       const after = (ms: number, isLate: () => boolean): Timer => this.#deps.clock.after(ms, failIf(isLate));
       const timers = [
         after(commandMs, () => writeMs <= commandMs || !isUnsent(client)),
-        ...(writeMs < commandMs ? [after(writeMs, () => isUnsent(client))] : []),
-        ...(writeMs > commandMs ? [after(writeMs, () => true)] : []),
+        ...(writeMs === commandMs ? [] : [after(writeMs, () => writeMs > commandMs || isUnsent(client))]),
       ];
       work.then(resolve, reject).finally(() => timers.forEach((timer) => timer.cancel()));
     });
