@@ -60,7 +60,6 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
   const { underWay } = ingress;
   const exchangeDeps: HttpExchangeDeps = {
     ...deps,
-    ingress,
     readBody: (exchange, caller) => readBodyOf(deps, exchange, caller),
   };
   const answer = async (exchange: HttpExchange): Promise<void> => {

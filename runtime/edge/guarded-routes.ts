@@ -54,8 +54,6 @@ const admit =
     const route = new RouteRequest(request, reply, deps);
     request.setDecorator(ROUTE_REQUEST, route);
     const headers: string[] = [];
-    // For a route that writes its answer itself; the others are asked again when theirs is ready.
-    deps.ingress.closeIfLeaving(reply.raw);
     try {
       deps.ingress.admit(route.held, request.headers.origin, headers);
     } finally {
@@ -89,7 +87,6 @@ const send =
     ingress.holdAnswer(route.held, bytesOf(answer));
     await told(onOutsideAnswer, route, reply.statusCode);
     await sentWhole(request);
-    ingress.closeIfLeaving(reply.raw);
     route.answered();
     const { bounds, clock, onCut } = ingress;
     cutOffWhenSlow({
@@ -132,7 +129,6 @@ const refuse =
     ingress.refused(route.held);
     const { raw } = reply.hijack();
     const write = (): void => {
-      ingress.closeIfLeaving(raw);
       raw.writeHead(status, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
       writeEarly(request.raw, raw, body);
     };

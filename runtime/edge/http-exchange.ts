@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../process/index.ts';
 import { writeEarly } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
 import { requestedOrigin } from './forwarded.ts';
-import type { Ingress, RequestShares } from './ingress.ts';
+import type { RequestShares } from './ingress.ts';
 import { cutOffWhenSlow, type SlowClientBounds } from './slow-client.ts';
 
 /** Bytes of a stream that a client may leave unread before it is cut off. */
@@ -21,7 +21,6 @@ export interface HttpExchangeDeps {
   readonly clock: Clock;
   readonly newCorrelationId: () => string;
   readonly bounds: ExchangeBounds;
-  readonly ingress: Pick<Ingress, 'closeIfLeaving'>;
   /** Called when the client was cut off. */
   readonly onCut: (reason: string, exchange: HttpExchange) => void;
   /** Reads the body of the request into the exchange, up to the size that this caller may send. */
@@ -253,7 +252,6 @@ export class HttpExchange implements Inbound {
     if (headers) head.push(...headers);
     if (this.extra.length > 0) head.push(...this.extra);
     if (status === 204) head.splice(head.indexOf('content-length'), 2);
-    this.#deps.ingress.closeIfLeaving(this.#response);
     this.#response.writeHead(status, head);
     if (!this.request.complete) return writeEarly(this.request, this.#response, body);
     // Node sends a head and a text as one piece, a head and a buffer as two; latin1 keeps every byte as it is.

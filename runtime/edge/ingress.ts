@@ -92,12 +92,9 @@ export class Ingress {
     if (bytes > this.bounds.uncountedBytes && !answer.resize(bytes)) throw noRoom();
   }
 
-  /**
-   * To be called before the head of an answer is written, which says `Connection: close` once the stop has begun: also
-   * that of a request that came before.
-   */
-  closeIfLeaving(response: ServerResponse): void {
-    if (this.#deps.isLeaving()) response.shouldKeepAlive = false;
+  /** As `IngressDeps.isLeaving`. */
+  get isLeaving(): boolean {
+    return this.#deps.isLeaving();
   }
 
   /** The refusal of a request is sent: the rest of the request is discarded and the request counts no longer. */

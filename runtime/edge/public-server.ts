@@ -1,3 +1,4 @@
+import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { OnOutsideAnswer, RequestHead } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
@@ -30,6 +31,7 @@ export const publicServer = (
     serverFactory: (handler) => {
       const server = oneAtATimeServer(
         {
+          ServerResponse: responseOf(() => endpoint.ingress.isLeaving),
           keepAliveTimeout: KEEP_ALIVE_MS,
           noDelay: true,
           // A second Authorization or Host is not dropped in silence: joined by a comma, both are refused.
@@ -47,12 +49,27 @@ export const publicServer = (
       return server;
     },
   });
-  app.addHook('onSend', async (_request, reply) => endpoint.ingress.closeIfLeaving(reply.raw));
   app.setNotFoundHandler((request, reply) => answerUnknownPath(request, reply, deps));
   app.get('/health', () => ({ status: 'ok' }));
   app.register(guardedRoutes(routes, { ...deps, ingress: endpoint.ingress, maxBodyBytes: limits.routeBodyBytes }));
   return app;
 };
+
+/**
+ * Responses whose heads say `Connection: close` once the stop has begun, those to requests that came before included:
+ * every head, however it is written, goes through `writeHead`.
+ */
+const responseOf = (isLeaving: () => boolean): typeof ServerResponse =>
+  class<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+    override writeHead(
+      status: number,
+      reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
+      headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
+    ): this {
+      if (isLeaving()) this.shouldKeepAlive = false;
+      return typeof reason === 'string' ? super.writeHead(status, reason, headers) : super.writeHead(status, reason);
+    }
+  };
 
 export interface PublicServerDeps {
   readonly newCorrelationId: () => string;

@@ -23,14 +23,7 @@ test('a stream that says nothing is kept alive every 15 s, until it ends', async
     const readBody = (): Promise<void> => Promise.reject(new Error('there is none'));
     const newCorrelationId = (): string => 'id';
     const held = ingress.enter(request, response);
-    const exchange = new HttpExchange(request, response, held, {
-      clock,
-      newCorrelationId,
-      bounds,
-      ingress,
-      onCut,
-      readBody,
-    });
+    const exchange = new HttpExchange(request, response, held, { clock, newCorrelationId, bounds, onCut, readBody });
     exchange.stream({ kind: 'stream', open: () => {} });
     opened.resolve(exchange);
   }).listen(0, '127.0.0.1');
