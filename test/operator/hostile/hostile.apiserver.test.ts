@@ -85,7 +85,8 @@ test('objects of every kind, each with one list or map as large as it may be', a
   for (const kind of stored.keys()) await remove(kind);
 });
 
-test('requests as large as the API server takes them, many at once', async () => {
+/** How many of them are judged before the API server gives up waiting is a matter of the machine's speed. */
+test('requests as large as the API server takes them, many at once, are judged or not let through', async () => {
   const a = `\u{1f9a6}${'x'.repeat(2_900_000)}`;
   const large: KubeObject = {
     apiVersion: 'vmcp.dev/v1beta1',
@@ -93,12 +94,17 @@ test('requests as large as the API server takes them, many at once', async () =>
     metadata: { name: 'large', namespace: 'hostile' },
     spec: { groupRef: { name: 'one' }, incomingAuth: { type: 'anonymous' }, config: { metadata: { a } } },
   };
+  const isJudged = ({ status, message }: Answered): boolean => status === 422 && /is larger than 256 KiB/.test(message);
   let answers: readonly Answered[] = [];
   const send = (): Promise<Answered> => trial.send('POST', large, 'dryRun=All');
   assertHarmless(await trial.during(async () => (answers = await Promise.all(Array.from({ length: 40 }, send)))));
-  for (const { status, message } of answers) assert.ok(status >= 400, message);
-  const judged = answers.filter(({ status, message }) => status === 422 && /is larger than 256 KiB/.test(message));
-  assert.ok(judged.length >= answers.length / 2, `${judged.length} were judged`);
+  for (const answer of answers.filter((answered) => !isJudged(answered))) {
+    assert.equal(answer.status, 500, answer.message);
+    assert.match(answer.message, /failed calling webhook "validate\.vmcp\.dev"/);
+  }
+  assert.ok(answers.some(isJudged));
+  const afterwards = await send();
+  assert.ok(isJudged(afterwards), afterwards.message);
 });
 
 /** Sends it so often, so many at a time. */
