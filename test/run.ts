@@ -76,14 +76,13 @@ const runAll = async (isFast: boolean): Promise<boolean> => {
   const dealt = Array.from({ length: SOCKET_PROCESSES }, (_, line) =>
     onSockets.filter((_file, index) => index % SOCKET_PROCESSES === line),
   );
-  const waiting = dealt.map((files) => startLine(files, ONE_PROCESS, false));
+  const beside = [...dealt.map((files) => startLine(files, ONE_PROCESS, false)), node];
   const areGreen = [await startLine(computing, ONE_PROCESS).isGreen];
-  for (const { isGreen, output } of waiting) {
+  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen);
+  for (const { isGreen, output } of beside) {
     areGreen.push(await isGreen);
     process.stdout.write(await output);
   }
-  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
-  process.stdout.write(await node.output);
   return areGreen.every(Boolean);
 };
 
