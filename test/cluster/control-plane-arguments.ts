@@ -3,12 +3,6 @@ import type { filesIn } from './api-access.ts';
 type Files = ReturnType<typeof filesIn>;
 
 /**
- * Daemons are written in Go, and few live long enough to need garbage collected: none is before a process has that
- * much, then as often as it takes to keep to it (Go, "A Guide to the Go Garbage Collector", "Memory limit").
- */
-export const DAEMON_ENVIRONMENT = { GOGC: 'off', GOMEMLIMIT: '600MiB' };
-
-/**
  * Over a Unix socket: one port less to collide. What it advertises is read by other members only, and there are none.
  */
 export const etcdArguments = (files: Files): string[] => [

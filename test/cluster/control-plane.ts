@@ -1,12 +1,7 @@
 import { join } from 'node:path';
 import { freePortPair } from '../fixtures/ports.ts';
 import { filesIn, isReady, prepareAccess, type ApiAccess } from './api-access.ts';
-import {
-  apiServerArguments,
-  controllerManagerArguments,
-  DAEMON_ENVIRONMENT,
-  etcdArguments,
-} from './control-plane-arguments.ts';
+import { apiServerArguments, controllerManagerArguments, etcdArguments } from './control-plane-arguments.ts';
 import { newCrew, type Crew, type Daemon } from './daemon.ts';
 import { CONTROL_PLANE_PROGRAMS, ensurePrograms } from './programs.ts';
 import { scratchFolder } from './scratch.ts';
@@ -86,7 +81,8 @@ async function bringUp(
 ): Promise<Omit<ControlPlane, 'stop'> & { readonly etcd: Daemon }> {
   const start = (name: keyof Programs, args: readonly string[]): Promise<Daemon> =>
     crew.start({ name, program: programs[name], args, logFile: join(folder, `${name}.log`), env });
-  const env = { ...process.env, ...DAEMON_ENVIRONMENT };
+  // Half as many collections of garbage, for a third more memory (Go, "A Guide to the Go Garbage Collector").
+  const env = { ...process.env, GOGC: '200' };
   const files = filesIn(folder);
   const port = await freePortPair();
   const access = await prepareAccess(folder, `https://127.0.0.1:${port}`, programs.kubectl);

@@ -1,12 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { filesIn, isReady, prepareAccess, type ApiAccess } from '../api-access.ts';
-import {
-  apiServerArguments,
-  controllerManagerArguments,
-  DAEMON_ENVIRONMENT,
-  etcdArguments,
-} from '../control-plane-arguments.ts';
+import { apiServerArguments, controllerManagerArguments, etcdArguments } from '../control-plane-arguments.ts';
 import { newCrew, type Crew } from '../daemon.ts';
 import { imageStore, provide } from '../images/image-store.ts';
 import { acquireOneOf } from '../lock.ts';
@@ -118,7 +113,8 @@ async function start(
     name,
     ...namespaces.inside(programs[name], args),
     logFile: join(folder, `${name}.log`),
-    env: { PATH, HOME: folder, ...DAEMON_ENVIRONMENT },
+    // Half as many collections of garbage, for a third more memory (Go, "A Guide to the Go Garbage Collector").
+    env: { PATH, HOME: folder, GOGC: '200' },
   });
 }
 
