@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { NODES } from './cluster/node/addresses.ts';
 import { sharedProcessOf } from './one-process.ts';
@@ -8,10 +7,9 @@ import { sharedProcessOf } from './one-process.ts';
 /**
  * What `npm test` runs: types, lint, format and every test file, or, with `--fast`, those files that need neither a
  * control plane nor other people's programs. Files that may share a process come first: those on sockets in two
- * processes beside all others, since they wait more than they compute. Those of the one-node cluster have a line of
- * their own beside all others, the check included: a machine has few such clusters, and most of their time is waiting
- * for pods; in one line with the others, those whose turn it is not would hold the places. They say how long a rollout
- * may take, so the processors are theirs first.
+ * processes beside the one that computes, since they wait more than they compute. Those of the one-node cluster
+ * have a line of their own beside all others, the check included: a machine has few such clusters, and most of their
+ * time is waiting for pods; in one line with the others, those whose turn it is not would hold the places.
  */
 const ALL = 'test/**/*.test.ts';
 const ON_A_NODE = 'test/**/*.node.test.ts';
@@ -74,18 +72,18 @@ const runAll = async (isFast: boolean): Promise<boolean> => {
     alone = [],
   } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
   const node = startLine(onANode, placesFor(NODES), false);
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   if (!isFast && !(await check())) return false;
   const dealt = Array.from({ length: SOCKET_PROCESSES }, (_, line) =>
     onSockets.filter((_file, index) => index % SOCKET_PROCESSES === line),
   );
-  const beside = [...dealt.map((files) => startLine(files, ONE_PROCESS, false)), node];
+  const waiting = dealt.map((files) => startLine(files, ONE_PROCESS, false));
   const areGreen = [await startLine(computing, ONE_PROCESS).isGreen];
-  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen);
-  for (const { isGreen, output } of beside) {
+  for (const { isGreen, output } of waiting) {
     areGreen.push(await isGreen);
     process.stdout.write(await output);
   }
+  areGreen.push(await startLine(alone, placesFor(PLACES)).isGreen, await node.isGreen);
+  process.stdout.write(await node.output);
   return areGreen.every(Boolean);
 };
 
