@@ -20,7 +20,9 @@ import {
   hostCheck,
   managementServer,
   mcpEndpoint,
+  type PublicParts,
   publicServer,
+  type PublicServerDeps,
 } from './edge/index.ts';
 import { endAccess } from './end-access.ts';
 import { circuitsSeen, countedReloads, failuresSeen } from './counted.ts';
@@ -195,7 +197,7 @@ const joined = (featureDeps: JoinedDeps, features: Features, deps: AssembleDeps)
     ...clients,
     endpoint,
     tasksIdle: async () => features.tasksIdle?.(),
-    publicApp: publicServer({ endpoint, routes }, LIMITS, { ...deps, onFailure, onOutsideAnswer, now: clock.now }),
+    publicApp: publicAppOf({ endpoint, routes }, { ...deps, onFailure, onOutsideAnswer, phase }),
     managementApp: managementOf({ ...parts, ...features, log, phase, status, metrics: telemetry.exposition }, clock),
     status,
     phase,
@@ -236,6 +238,14 @@ const warnOf = (log: Log, config: Config): void => {
     log.warn({ problem }, 'questionable configuration');
 };
 
+interface PublicAppDeps extends Omit<PublicServerDeps, 'now' | 'isLeaving'> {
+  readonly clock: Clock;
+  readonly phase: Phase;
+}
+
+const publicAppOf = (parts: PublicParts, { clock, phase, ...deps }: PublicAppDeps) =>
+  publicServer(parts, LIMITS, { ...deps, now: clock.now, isLeaving: () => phase.isLeaving });
+
 type GivenToEndpoint = 'handle' | 'answers' | 'bodies' | 'onFailure' | 'onOutsideAnswer' | 'onCut';
 
 interface EndpointParts extends Pick<EndpointDeps, GivenToEndpoint> {
@@ -250,7 +260,6 @@ const endpointOf = ({ config, clients, phase, ...parts }: EndpointParts, deps: A
     hosts: config.live(hostRulesOf, hostCheck),
     clock: deps.clock,
     newCorrelationId: deps.newCorrelationId,
-    isLeaving: () => phase.isLeaving,
     isStopping: () => phase.isStopping,
     bounds: LIMITS,
     connections: clients.connections,

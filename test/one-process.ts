@@ -7,7 +7,7 @@ import { dirname, join, normalize } from 'node:path';
  * have one of their own.
  */
 
-/** Files that compute only share a process, and those that use sockets, timers and folders, and wait, another. */
+/** Files that compute only share a process; those that use sockets, timers and folders, and wait, are dealt to two. */
 export type SharedProcess = 'computing' | 'on sockets';
 
 /** What a file that computes only may import, with the test code that it imports. */

@@ -65,7 +65,7 @@ const check = async (): Promise<boolean> => {
 /** Answers whether all is green. What is wrong by the check ends the run before the other lines begin. */
 const runAll = async (isFast: boolean): Promise<boolean> => {
   const onANode = isFast ? [] : globSync(ON_A_NODE);
-  const others = globSync(ALL, { exclude: isFast ? NOT_FAST : [ON_A_NODE] });
+  const others = globSync(ALL, { exclude: isFast ? NOT_FAST : [ON_A_NODE] }).toSorted();
   const {
     computing = [],
     'on sockets': onSockets = [],

@@ -51,6 +51,7 @@ export const serveBridge = async (
     ...deps,
     onOutsideAnswer: unobserved,
     now: deps.clock.now,
+    isLeaving: () => isStopping,
   });
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) => {
@@ -89,7 +90,6 @@ const endpointOf = (multiplexer: Multiplexer, { allowedHosts, isStopping }: Endp
   return mcpEndpoint({
     ...deps,
     onOutsideAnswer: unobserved,
-    isLeaving: isStopping,
     isStopping,
     hosts: () => hosts,
     handle: async (request) => {

@@ -22,7 +22,7 @@ export { managementServer } from './management-server.ts';
 export { modernEra } from './modern.ts';
 export type { OperatorTokenSettings } from './operator-token.ts';
 export { protectedResourceRoutes } from './protected-resource-routes.ts';
-export { publicServer } from './public-server.ts';
+export { type PublicParts, publicServer, type PublicServerDeps } from './public-server.ts';
 export { headOf, pathOf } from './route-request.ts';
 export { requestKey } from './request-id.ts';
 export { noSuchSession } from './sessions.ts';

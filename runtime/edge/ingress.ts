@@ -13,8 +13,6 @@ export interface IngressDeps {
   /** The rules of the moment. */
   readonly hosts: () => HostCheck;
   readonly clock: Clock;
-  /** Once the stop has begun, every answer asks the client to open a new connection, to another replica. */
-  readonly isLeaving: () => boolean;
   readonly bounds: IngressBounds;
   /** Shared by the request bodies under way. */
   readonly bodies: ByteBudget;
@@ -90,11 +88,6 @@ export class Ingress {
    */
   holdAnswer({ answer }: RequestShares, bytes: number): void {
     if (bytes > this.bounds.uncountedBytes && !answer.resize(bytes)) throw noRoom();
-  }
-
-  /** As `IngressDeps.isLeaving`. */
-  get isLeaving(): boolean {
-    return this.#deps.isLeaving();
   }
 
   /** The refusal of a request is sent: the rest of the request is discarded and the request counts no longer. */

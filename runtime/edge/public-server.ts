@@ -31,7 +31,7 @@ export const publicServer = (
     serverFactory: (handler) => {
       const server = oneAtATimeServer(
         {
-          ServerResponse: responseOf(() => endpoint.ingress.isLeaving),
+          ServerResponse: responseClass(deps.isLeaving),
           keepAliveTimeout: KEEP_ALIVE_MS,
           noDelay: true,
           // A second Authorization or Host is not dropped in silence: joined by a comma, both are refused.
@@ -55,11 +55,21 @@ export const publicServer = (
   return app;
 };
 
+export interface PublicServerDeps {
+  readonly newCorrelationId: () => string;
+  readonly onFailure: (error: VmcpError, request: RequestHead) => void;
+  readonly onOutsideAnswer: OnOutsideAnswer;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Once the stop has begun, every answer asks the client to open a new connection, to another replica. */
+  readonly isLeaving: () => boolean;
+}
+
 /**
  * Responses whose heads say `Connection: close` once the stop has begun, those to requests that came before included:
  * every head, however it is written, goes through `writeHead`.
  */
-const responseOf = (isLeaving: () => boolean): typeof ServerResponse =>
+const responseClass = (isLeaving: () => boolean): typeof ServerResponse =>
   class<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
     override writeHead(
       status: number,
@@ -67,17 +77,10 @@ const responseOf = (isLeaving: () => boolean): typeof ServerResponse =>
       headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
     ): this {
       if (isLeaving()) this.shouldKeepAlive = false;
-      return typeof reason === 'string' ? super.writeHead(status, reason, headers) : super.writeHead(status, reason);
+      // Any form of the three: of the two signatures this is the one with all.
+      return super.writeHead(status, reason as string | undefined, headers);
     }
   };
-
-export interface PublicServerDeps {
-  readonly newCorrelationId: () => string;
-  readonly onFailure: (error: VmcpError, request: RequestHead) => void;
-  readonly onOutsideAnswer: OnOutsideAnswer;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
 
 const answerUnknownPath = (
   request: FastifyRequest,

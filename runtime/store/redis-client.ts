@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ReadSecret, SecretSource } from '../process/index.ts';
 import { REDIS_TIMES, type RedisSettings, type SentinelSettings, type TlsSettings } from './store-settings.ts';
 
@@ -32,7 +32,7 @@ export const connectRedis = async (
     await Promise.race([ready(client, settings), abortion(signal)]);
     return client;
   } catch (error) {
-    giveUp(client);
+    client.disconnect();
     throw signal.aborted ? error : (reason ?? error);
   } finally {
     client.off('error', noteReason);
@@ -42,13 +42,24 @@ export const connectRedis = async (
 };
 
 /**
- * A TLS handshake that is given up ends with an alert of the server. The library listens for one error of a stream at
- * most; one that nobody hears would end the process.
+ * A TLS handshake that is given up may have two errors: that the certificate is refused here, and the alert that the
+ * server answers with. The library listens for one; another would end the process. Listened for where all connections
+ * of the library end: those to sentinels, and those by which a cluster is asked for its nodes, are known to it alone.
  */
-const giveUp = (client: RedisClient): void => {
-  for (const { stream } of connectionsOf(client)) stream?.on('error', () => {});
-  client.disconnect();
+const hearErrorsAfterEnd = (connector: EndingConnector): void => {
+  const { disconnect } = connector;
+  connector.disconnect = function (this: EndingConnector): void {
+    this.stream?.on('error', () => {});
+    disconnect.call(this);
+  };
 };
+
+interface EndingConnector {
+  readonly stream?: NodeJS.EventEmitter | null;
+  disconnect: () => void;
+}
+
+hearErrorsAfterEnd(AbstractConnector.prototype as unknown as EndingConnector);
 
 const connectionsOf = (client: RedisClient): readonly Redis[] =>
   client instanceof Cluster ? client.nodes('all') : [client];
@@ -72,9 +83,10 @@ const abortion = (signal: AbortSignal): Promise<never> =>
 
 /**
  * After this time without an answer the connection to a node is closed, and the other nodes are asked which one has
- * taken over.
+ * taken over. The library judges before it has read its sockets: so this is longer than a command may take, after which
+ * a process that stood still for as long has read them.
  */
-const NODE_SILENCE_MS = 2_000;
+const NODE_SILENCE_MS = 4_000;
 
 const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<RedisClient> => {
   const { username, password, sentinel, tls, times = REDIS_TIMES } = settings;
@@ -101,6 +113,10 @@ const clientFor = async (settings: RedisSettings, deps: ConnectDeps): Promise<Re
 /** Whether a server has not taken all commands yet: its side of the connection is full. */
 export const isUnsent = (client: RedisClient): boolean =>
   connectionsOf(client).some(({ stream }) => stream?.writableLength > 0);
+
+/** What a server has sent, where there is one connection; of a cluster, what all nodes have. */
+export const bytesReceived = (client: RedisClient): number =>
+  connectionsOf(client).reduce((bytes, { stream }) => bytes + (stream?.bytesRead ?? 0), 0);
 
 const textOf = async (
   source: string | SecretSource | undefined,

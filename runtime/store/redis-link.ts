@@ -1,5 +1,5 @@
 import { abortAfter, backoffMs, type Clock, jittered, sleep, type Timer } from '../process/index.ts';
-import { isUnsent, type RedisClient } from './redis-client.ts';
+import { bytesReceived, isUnsent, type RedisClient } from './redis-client.ts';
 import type { Refusals } from './refusals.ts';
 import { storeUnavailable } from './store.ts';
 import { REDIS_TIMES, type RedisTimes } from './store-settings.ts';
@@ -150,15 +150,12 @@ export class RedisLink {
     if (this.#client === client) this.#drop(reason);
   }
 
-  /**
-   * The server has `writeMs` to take the command, and `commandMs` to answer it. Judged after the sockets were read: a
-   * process that was short of processor time finds timers due before it finds the answers that came meanwhile.
-   */
+  /** The server has `writeMs` to take the command, and `commandMs` to answer it. */
   #withinDeadline<T>(client: RedisClient, work: Promise<T>): Promise<T> {
     const { commandMs, writeMs = commandMs } = this.#times;
     return new Promise((resolve, reject) => {
       const failIf = (isLate: () => boolean) => (): void =>
-        void setImmediate(() => isLate() && reject(new DeadlineError()));
+        this.#afterReading(client, () => isLate() && reject(new DeadlineError()));
       const after = (ms: number, isLate: () => boolean): Timer => this.#deps.clock.after(ms, failIf(isLate));
       const timers = [
         after(commandMs, () => writeMs <= commandMs || !isUnsent(client)),
@@ -167,7 +164,22 @@ export class RedisLink {
       work.then(resolve, reject).finally(() => timers.forEach((timer) => timer.cancel()));
     });
   }
+
+  /**
+   * Judges after the sockets were read: a process that was short of processor time finds timers due before it finds the
+   * answers that came meanwhile. Where some came, the server has more to send than the sockets hold.
+   */
+  #afterReading(client: RedisClient, judge: () => void): void {
+    const before = bytesReceived(client);
+    setImmediate(() => {
+      if (bytesReceived(client) === before) judge();
+      else this.#deps.clock.after(REST_MS, () => setImmediate(judge));
+    });
+  }
 }
+
+/** Time for answers that are under way in pieces: the server sends the next when one is read. */
+const REST_MS = 100;
 
 class DeadlineError extends Error {}
 

@@ -42,7 +42,6 @@ beforeEach(async () => {
     onFailure: () => {},
     onOutsideAnswer: () => {},
     onCut: (reason, request) => cuts.push(`${request.correlationId()}: ${reason}`),
-    isLeaving: () => false,
     isStopping: () => isStopping,
     bounds: {
       requests: 100,

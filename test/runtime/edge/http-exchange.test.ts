@@ -17,7 +17,7 @@ test('a stream that says nothing is kept alive every 15 s, until it ends', async
   const nothing = new ByteBudget(0);
   const budgets = { bodies: nothing, answers: nothing };
   const onCut = (reason: string): void => assert.fail(reason);
-  const ingress = new Ingress({ hosts: () => hosts, clock, isLeaving: () => false, bounds, onCut, ...budgets });
+  const ingress = new Ingress({ hosts: () => hosts, clock, bounds, onCut, ...budgets });
   const opened = Promise.withResolvers<HttpExchange>();
   const server = createServer((request, response) => {
     const readBody = (): Promise<void> => Promise.reject(new Error('there is none'));

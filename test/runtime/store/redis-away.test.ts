@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { connectRedis } from '../../../runtime/store/redis-client.ts';
 import type { Store } from '../../../runtime/store/store.ts';
 import { scratchFolder } from '../../cluster/scratch.ts';
 import { until } from '../../cluster/until.ts';
@@ -32,23 +31,6 @@ const took = async (work: () => Promise<unknown>): Promise<number> => {
 describe('a Redis that goes away', { skip: noRedis }, () => {
   afterEach(closeAll);
 
-  test('in the middle of a TLS handshake that is given up ends no process', async () => {
-    const certificates = await testCertificates();
-    kept({ close: certificates.remove });
-    const redis = kept(await startRedis({ tls: certificates }));
-    const settings = { kind: 'redis', addresses: [redis.address], db: 0, keyPrefix: '', isCluster: false } as const;
-    const deps = { readSecret: async () => '', readFile: async () => '' };
-    // Too short for most handshakes: the alert that the server answers with comes after the end of the attempt.
-    const attempt = async (index: number): Promise<void> => {
-      const tls = { insecureSkipVerify: index % 2 === 0 };
-      const client = await connectRedis({ ...settings, tls }, deps, AbortSignal.timeout((index * 7) % 60));
-      client.disconnect();
-    };
-    for (let round = 0; round < 50; round += 1)
-      await Promise.allSettled(Array.from({ length: 30 }, (_, index) => attempt(round + index)));
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  });
-
   test('is not one whose answer waits to be read by a process that was short of processor time', async () => {
     const { store, transitions } = onRedis([kept(await startRedis()).address]);
     kept(store);
@@ -59,6 +41,18 @@ describe('a Redis that goes away', { skip: noRedis }, () => {
     await new Promise((resolve) => setImmediate(resolve));
     for (const startedAt = performance.now(); performance.now() - startedAt < 700;);
     assert.equal(String(await answer), 'x');
+    assert.equal(transitions.length, 1);
+  });
+
+  test('nor is one whose answers are more than a socket holds', async () => {
+    const { store, transitions } = onRedis([kept(await startRedis()).address]);
+    kept(store);
+    await store.firstAnswer;
+    await store.set('key', Buffer.alloc(1_000_000, 'x'), 60_000);
+    const answers = Array.from({ length: 20 }, () => store.get('key'));
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const startedAt = performance.now(); performance.now() - startedAt < 700;);
+    for (const answer of answers) assert.equal((await answer)?.length, 1_000_000);
     assert.equal(transitions.length, 1);
   });
 
