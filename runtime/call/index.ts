@@ -50,7 +50,17 @@ export { type InnerCall, type NewInnerCall, innerCalls } from './inner-call.ts';
 export { type Message, methodOf } from './message.ts';
 export { accessEnded, type EndReason, type OpenFor } from './open-for.ts';
 export { type Answered, type ClientAnswer, type Question, unknownState, WORKFLOW_STATE } from './questions.ts';
-export type { OpenStream, Reply, StreamReply, WholeReply } from './reply.ts';
+export {
+  aroundPage,
+  bodyLength,
+  bodyOf,
+  type OpenStream,
+  type PageReply,
+  type Reply,
+  responseWith,
+  type StreamReply,
+  type WholeReply,
+} from './reply.ts';
 export { traceContextIn, withTraceContext } from './trace-meta.ts';
 export type { BackendTarget, BuiltinTarget, Target, WorkflowTarget } from './target.ts';
 export { type TaskName, readTaskId, taskIdOf } from './task-id.ts';

@@ -1,7 +1,7 @@
 import type { VmcpError } from '../errors.ts';
 
 /** The answer to one HTTP request, by the way it is sent. */
-export type Reply = WholeReply | StreamReply;
+export type Reply = WholeReply | PageReply | StreamReply;
 
 /** An answer in one piece; where messages were sent before it, the last event of their stream. */
 export interface WholeReply {
@@ -14,6 +14,39 @@ export interface WholeReply {
   /** Why the request was refused or failed, for logs and audit. */
   readonly refusal?: VmcpError;
 }
+
+/** A page of a list, with status 200. Many answers share its bytes, which are not copied for each of them. */
+export interface PageReply {
+  readonly kind: 'page';
+  /** JSON text of the request's id. */
+  readonly id: Buffer;
+  /** JSON text of the result. */
+  readonly page: Buffer;
+  readonly headers?: undefined;
+}
+
+const [BEFORE_ID, BEFORE_RESULT, AFTER_RESULT] = ['{"jsonrpc":"2.0","id":', ',"result":', '}'];
+
+/** The JSON-RPC response with this id and result (JSON texts). */
+export const responseWith = (id: Buffer, result: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(BEFORE_ID), id, Buffer.from(BEFORE_RESULT), result, Buffer.from(AFTER_RESULT)]);
+
+/** What comes before a page and after it in its response, each byte as one character (latin1). */
+export const aroundPage = ({ id }: PageReply): readonly [before: string, after: string] => [
+  `${BEFORE_ID}${id.toString('latin1')}${BEFORE_RESULT}`,
+  AFTER_RESULT,
+];
+
+/** The whole JSON-RPC message; a page is copied into one. */
+export const bodyOf = (reply: WholeReply | PageReply): Buffer | undefined =>
+  reply.kind === 'page' ? responseWith(reply.id, reply.page) : reply.body;
+
+/** Length of the body; undefined where there is none. */
+export const bodyLength = (reply: WholeReply | PageReply): number | undefined =>
+  reply.kind === 'page' ? responseLength(reply) : reply.body?.length;
+
+const responseLength = ({ id, page }: PageReply): number =>
+  BEFORE_ID.length + id.length + BEFORE_RESULT.length + page.length + AFTER_RESULT.length;
 
 /** An event stream that stays open until either side ends it. */
 export interface StreamReply {

@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Share } from '../process/index.ts';
-import type { Caller, Inbound, OnOutsideAnswer, Reply, StreamReply } from '../call/index.ts';
+import {
+  bodyLength,
+  type Caller,
+  type Inbound,
+  type OnOutsideAnswer,
+  type Reply,
+  type StreamReply,
+} from '../call/index.ts';
 import { asVmcpError, VmcpError } from '../errors.ts';
 import { readBody, tooLarge, type BodyBounds } from './body.ts';
 import { preflightHeaders } from './cors.ts';
@@ -73,7 +80,7 @@ export const mcpEndpoint = (deps: EndpointDeps): Endpoint => {
       const reply = await replying;
       isInPipeline = false;
       if (reply.kind === 'stream') return openStream(exchange, reply, held);
-      if (reply.body) ingress.holdAnswer(held, reply.body.length);
+      ingress.holdAnswer(held, bodyLength(reply) ?? 0);
       exchange.answer(reply);
     } catch (thrown) {
       await refuse(deps, exchange, { error: asVmcpError(thrown), isInPipeline });

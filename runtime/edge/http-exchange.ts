@@ -1,5 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller, EventSink, Inbound, StreamRecord, OpenStream, StreamReply, WholeReply } from '../call/index.ts';
+import {
+  aroundPage,
+  bodyLength,
+  bodyOf,
+  type Caller,
+  type EventSink,
+  type Inbound,
+  type OpenStream,
+  type PageReply,
+  responseWith,
+  type StreamRecord,
+  type StreamReply,
+  type WholeReply,
+} from '../call/index.ts';
 import type { Clock, Timer } from '../process/index.ts';
 import { writeEarly } from './body.ts';
 import { acceptsEvents, EVENT_STREAM_HEADERS, eventOf, KEEP_ALIVE } from './event-stream.ts';
@@ -135,13 +148,14 @@ export class HttpExchange implements Inbound {
   }
 
   /** Sends the answer; does nothing when the client has gone away. */
-  answer(reply: WholeReply): void {
+  answer(reply: WholeReply | PageReply): void {
     if (this.#record?.isBegun && !this.#isAnswered) {
       this.#isAnswered = true;
-      return this.#record.finish(reply.body);
+      return this.#record.finish(bodyOf(reply));
     }
     if (this.#response.destroyed || this.#isAnswered) return;
-    if (this.#response.headersSent) this.#endStream(reply.body);
+    if (this.#response.headersSent) this.#endStream(bodyOf(reply));
+    else if (reply.kind === 'page') this.#writePage(reply);
     else this.#write(reply);
     // Set only now: where the head cannot be written, an error is answered instead.
     this.#isAnswered = true;
@@ -242,6 +256,20 @@ export class HttpExchange implements Inbound {
     this.#keepAlive?.cancel();
     if (last) this.#response.end(eventOf(last));
     else this.#response.end();
+  }
+
+  /** A large page is written as it is: to copy it would take longer than all else of its answer. */
+  #writePage(reply: PageReply): void {
+    const { page } = reply;
+    const length = bodyLength(reply) ?? 0;
+    if (length <= ONE_PIECE_BYTES || !this.request.complete)
+      return this.#write({ kind: 'whole', status: 200, body: responseWith(reply.id, page) });
+    const [before, after] = aroundPage(reply);
+    const response = this.#response;
+    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(length), ...this.extra]);
+    response.write(before, 'latin1');
+    response.write(page);
+    response.end(after, 'latin1');
   }
 
   /** One head and one write. */

@@ -207,7 +207,11 @@ const requestIn = (deps: LegacyDeps, session: Session, arrival: Arrival): Messag
   const kind = listAskedFor(method);
   if (kind) {
     const client = { name: session.clientName, headers: request.headers };
-    return local(envelope, async () => answer(id, await deps.list(kind, cursorOf(envelope), caller, client)));
+    return local(envelope, async () => ({
+      kind: 'page',
+      id,
+      page: await deps.list(kind, cursorOf(envelope), caller, client),
+    }));
   }
   if (method === 'ping') return local(envelope, () => answer(id, emptyResult));
   if (method === 'logging/setLevel') return local(envelope, () => setLevel(session, envelope, id));

@@ -146,7 +146,11 @@ const localIn = (deps: ModernDeps, pages: ModernPages, { envelope, request, call
     name: clientNameIn(valueAt(envelope.body, envelope.reserved.clientInfo)),
     headers: request.headers,
   };
-  return local(async () => answer(id, pages(await deps.list(kind, cursorOf(envelope), caller, listing), caller)));
+  return local(async () => ({
+    kind: 'page',
+    id,
+    page: pages(await deps.list(kind, cursorOf(envelope), caller, listing), caller),
+  }));
 };
 
 /** Revisions served here, newest first. */

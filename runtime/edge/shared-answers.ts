@@ -1,4 +1,4 @@
-import type { WholeReply } from '../call/index.ts';
+import { responseWith, type WholeReply } from '../call/index.ts';
 import { VmcpError } from '../errors.ts';
 import { type ListKind, TASKS_EXTENSION } from '../mcp/index.ts';
 import { paramValue, type Envelope } from './envelope.ts';
@@ -45,13 +45,10 @@ export const cursorOf = (envelope: Envelope): string | undefined => {
 
 /** JSON text of an empty result. */
 export const emptyResult = Buffer.from('{}');
-const beforeId = Buffer.from('{"jsonrpc":"2.0","id":');
-const beforeResult = Buffer.from(',"result":');
-const afterResult = Buffer.from('}');
 
 /** The response with this id and result (JSON texts). */
 export const answer = (id: Buffer, result: Buffer): WholeReply => ({
   kind: 'whole',
   status: 200,
-  body: Buffer.concat([beforeId, id, beforeResult, result, afterResult]),
+  body: responseWith(id, result),
 });

@@ -1,4 +1,5 @@
 import {
+  bodyOf,
   isSameCaller,
   type Caller,
   type Inbound,
@@ -91,10 +92,11 @@ export class SseConnections {
   /** Sends the answer to such a POST on the stream; does nothing when the client has gone. */
   answer({ query }: Pick<Inbound, 'query'>, reply: Reply): void {
     const connection = this.#connections.get(idIn(query));
-    if (!connection || reply.kind !== 'whole') return;
+    if (!connection || reply.kind === 'stream') return;
     const at = reply.headers?.indexOf('mcp-session-id') ?? -1;
     if (at >= 0 && connection.sessionId === undefined) connection.sessionId = reply.headers?.[at + 1] ?? '';
-    if (reply.body) connection.stream.send(reply.body);
+    const body = bodyOf(reply);
+    if (body) connection.stream.send(body);
   }
 
   /** Creates the session of the connection with `open`, at most one. Where `open` fails, the client may try again. */

@@ -1,4 +1,6 @@
 import {
+  bodyLength,
+  bodyOf,
   type Call,
   type Caller,
   type CallRecord,
@@ -121,8 +123,9 @@ const answered = (
 ): Judged & Pick<AuditEvent, 'errorCode' | 'status' | 'responseBytes'> => {
   const { outcome, rpcCode } = judge(reply, settings.detectApplicationErrors);
   if (reply.kind === 'stream') return { outcome, rpcCode, errorCode: undefined, status: 200, responseBytes: undefined };
-  const { refusal, status, body } = reply;
-  return { outcome, rpcCode, errorCode: refusal?.code, status, responseBytes: body?.length };
+  const responseBytes = bodyLength(reply);
+  if (reply.kind === 'page') return { outcome, rpcCode, errorCode: undefined, status: 200, responseBytes };
+  return { outcome, rpcCode, errorCode: reply.refusal?.code, status: reply.status, responseBytes };
 };
 
 const requestData = ({ settings, secrecyOf }: InForce, body: Buffer): KeptData | undefined => {
@@ -132,8 +135,9 @@ const requestData = ({ settings, secrecyOf }: InForce, body: Buffer): KeptData |
 
 const responseData = ({ settings, secrecyOf }: InForce, reply: Reply): KeptData | undefined => {
   const { includeResponseData, maxDataBytes: maxBytes } = settings;
-  if (!includeResponseData || reply.kind === 'stream' || !reply.body) return undefined;
-  return keptData(reply.body, { maxBytes, secrecyOf });
+  if (!includeResponseData || reply.kind === 'stream') return undefined;
+  const body = bodyOf(reply);
+  return body && keptData(body, { maxBytes, secrecyOf });
 };
 
 const loginEvent = ({ request, caller }: RequestRecord, receivedAt: number): AuditEvent => ({

@@ -54,7 +54,7 @@ export interface Judged {
 
 /** The outcome that an answer shows. */
 export const judge = (reply: Reply, detectsApplicationErrors: boolean): Judged => {
-  if (reply.kind === 'stream') return SUCCESS;
+  if (reply.kind !== 'whole') return SUCCESS;
   if (reply.refusal) return { outcome: outcomeOfError(reply.refusal.code) };
   const outcome = outcomeOfStatus(reply.status);
   if (outcome !== 'success' || !detectsApplicationErrors || !reply.body) return { outcome };

@@ -107,7 +107,7 @@ const nameOf = ({ call }: Extract<Message, { kind: 'call' }>, record: CallRecord
 
 const errorOf = (message: Message, reply: Reply | undefined): string | undefined => {
   if (!reply) return 'internal';
-  if (reply.kind === 'stream') return undefined;
+  if (reply.kind !== 'whole') return undefined;
   if (reply.refusal) return reply.refusal.code;
   return message.kind === 'call' && reply.body ? errorIn(reply.body) : undefined;
 };

@@ -169,7 +169,7 @@ export const answerAttributes = (reply: Reply, settings: SpanSettings): Attribut
 
 /** `error.type` of an answer; undefined where it is no failure. */
 export const errorOfReply = (reply: Reply, isCall: boolean): string | undefined => {
-  if (reply.kind === 'stream') return undefined;
+  if (reply.kind !== 'whole') return undefined;
   if (reply.refusal) return reply.refusal.code;
   return isCall && reply.body ? errorIn(reply.body) : undefined;
 };
