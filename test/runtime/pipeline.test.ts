@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ClientBackendSessions } from '../../runtime/backends/index.ts';
 import type { Call } from '../../runtime/call/call.ts';
 import type { Inbound } from '../../runtime/call/inbound.ts';
-import type { Reply } from '../../runtime/call/reply.ts';
+import { bodyOf, type Reply } from '../../runtime/call/reply.ts';
 import type { Target } from '../../runtime/call/target.ts';
 import type { User } from '../../runtime/call/caller.ts';
 import { errorResponse, legacyEra, parseByEra, Sessions, SseConnections } from '../../runtime/edge/index.ts';
@@ -78,8 +78,8 @@ const make = () => {
       backlog: () => undefined,
       onGone: () => {},
     });
-    if (reply.kind !== 'whole') throw new Error('a stream');
-    return reply;
+    if (reply.kind === 'stream') throw new Error('a stream');
+    return { status: 200, ...reply, body: bodyOf(reply) };
   };
   return { ask, steps, sessions };
 };
