@@ -15,7 +15,10 @@ export interface WholeReply {
   readonly refusal?: VmcpError;
 }
 
-/** A page of a list, with status 200. Many answers share its bytes, which are not copied for each of them. */
+/**
+ * A page of a list, with status 200 and never an error. Many answers share its bytes, which are not copied for each of
+ * them.
+ */
 export interface PageReply {
   readonly kind: 'page';
   /** JSON text of the request's id. */

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   aroundPage,
-  bodyLength,
   bodyOf,
   type Caller,
   type EventSink,
@@ -260,11 +259,10 @@ export class HttpExchange implements Inbound {
 
   /** A large page is written as it is: to copy it would take longer than all else of its answer. */
   #writePage(reply: PageReply): void {
-    const { page } = reply;
-    const length = bodyLength(reply) ?? 0;
-    if (length <= ONE_PIECE_BYTES || !this.request.complete)
-      return this.#write({ kind: 'whole', status: 200, body: responseWith(reply.id, page) });
+    const { id, page } = reply;
     const [before, after] = aroundPage(reply);
+    const length = before.length + page.length + after.length;
+    if (length <= ONE_PIECE_BYTES) return this.#write({ kind: 'whole', status: 200, body: responseWith(id, page) });
     const response = this.#response;
     response.writeHead(200, ['content-type', 'application/json', 'content-length', String(length), ...this.extra]);
     response.write(before, 'latin1');

@@ -21,6 +21,7 @@ export const connectRedis = async (
   deps: ConnectDeps,
   signal: AbortSignal,
 ): Promise<RedisClient> => {
+  hearErrorsAfterEnd();
   const client = await clientFor(settings, deps);
   let reason: unknown;
   const noteReason = (error: unknown): void => {
@@ -41,25 +42,29 @@ export const connectRedis = async (
   }
 };
 
+interface EndingConnector {
+  readonly stream?: NodeJS.EventEmitter | null;
+  disconnect: () => void;
+}
+
+let areErrorsHeard = false;
+
 /**
  * A TLS handshake that is given up may have two errors: that the certificate is refused here, and the alert that the
- * server answers with. The library listens for one; another would end the process. Listened for where all connections
- * of the library end: those to sentinels, and those by which a cluster is asked for its nodes, are known to it alone.
+ * server answers with. The library (ioredis 5.11) listens for one; another would end the process. Heard from now on
+ * where all connections of the library end: those to sentinels, and those by which a cluster is asked for its nodes,
+ * are known to it alone.
  */
-const hearErrorsAfterEnd = (connector: EndingConnector): void => {
+const hearErrorsAfterEnd = (): void => {
+  if (areErrorsHeard) return;
+  areErrorsHeard = true;
+  const connector = AbstractConnector.prototype as unknown as EndingConnector;
   const { disconnect } = connector;
   connector.disconnect = function (this: EndingConnector): void {
     this.stream?.on('error', () => {});
     disconnect.call(this);
   };
 };
-
-interface EndingConnector {
-  readonly stream?: NodeJS.EventEmitter | null;
-  disconnect: () => void;
-}
-
-hearErrorsAfterEnd(AbstractConnector.prototype as unknown as EndingConnector);
 
 const connectionsOf = (client: RedisClient): readonly Redis[] =>
   client instanceof Cluster ? client.nodes('all') : [client];

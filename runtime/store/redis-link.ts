@@ -167,19 +167,24 @@ export class RedisLink {
 
   /**
    * Judges after the sockets were read: a process that was short of processor time finds timers due before it finds the
-   * answers that came meanwhile. Where some came, the server has more to send than the sockets hold.
+   * answers that came meanwhile. As long as some come, the server has more to send than the sockets hold; but no longer
+   * than another `commandMs`, since of a cluster another node may be heard all the time.
    */
   #afterReading(client: RedisClient, judge: () => void): void {
-    const before = bytesReceived(client);
-    setImmediate(() => {
-      if (bytesReceived(client) === before) judge();
-      else this.#deps.clock.after(REST_MS, () => setImmediate(judge));
-    });
+    const look = (restsLeft: number): void => {
+      const before = bytesReceived(client);
+      const judgeOrRest = (): void => {
+        if (bytesReceived(client) === before || restsLeft <= 0) judge();
+        else this.#deps.clock.after(REST_MS, () => look(restsLeft - 1));
+      };
+      setImmediate(judgeOrRest);
+    };
+    look(Math.ceil(this.#times.commandMs / REST_MS));
   }
 }
 
-/** Time for answers that are under way in pieces: the server sends the next when one is read. */
-const REST_MS = 100;
+/** Between two looks at what is under way in pieces: the server sends the next when one is read. */
+const REST_MS = 50;
 
 class DeadlineError extends Error {}
 

@@ -54,6 +54,15 @@ describe('a store in a Redis Cluster', { skip: noRedis }, () => {
     );
   });
 
+  test('a node of a cluster is not away whose answer waits to be read by a process that stood still', async () => {
+    await store.set('key', Buffer.from('x'), 60_000);
+    const answer = store.get('key');
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const startedAt = performance.now(); performance.now() - startedAt < 2_500;);
+    assert.equal(String(await answer), 'x');
+    assert.equal(String(await store.get('key')), 'x');
+  });
+
   test('a node of a cluster that goes away takes only its own keys with it', async () => {
     const [first] = cluster.nodes;
     const keys = Array.from({ length: 30 }, (_, at) => `key:${at}`);
