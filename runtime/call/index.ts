@@ -51,7 +51,7 @@ export { type Message, methodOf } from './message.ts';
 export { accessEnded, type EndReason, type OpenFor } from './open-for.ts';
 export { type Answered, type ClientAnswer, type Question, unknownState, WORKFLOW_STATE } from './questions.ts';
 export {
-  aroundPage,
+  aroundResult,
   bodyLength,
   bodyOf,
   type OpenStream,

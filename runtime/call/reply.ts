@@ -28,28 +28,28 @@ export interface PageReply {
   readonly headers?: undefined;
 }
 
-const [BEFORE_ID, BEFORE_RESULT, AFTER_RESULT] = ['{"jsonrpc":"2.0","id":', ',"result":', '}'];
+/** What comes before a result and after it in the response to this id, each byte as one character (latin1). */
+export const aroundResult = (id: Buffer): readonly [before: string, after: string] => [
+  `{"jsonrpc":"2.0","id":${id.toString('latin1')},"result":`,
+  '}',
+];
 
 /** The JSON-RPC response with this id and result (JSON texts). */
-export const responseWith = (id: Buffer, result: Buffer): Buffer =>
-  Buffer.concat([Buffer.from(BEFORE_ID), id, Buffer.from(BEFORE_RESULT), result, Buffer.from(AFTER_RESULT)]);
-
-/** What comes before a page and after it in its response, each byte as one character (latin1). */
-export const aroundPage = ({ id }: PageReply): readonly [before: string, after: string] => [
-  `${BEFORE_ID}${id.toString('latin1')}${BEFORE_RESULT}`,
-  AFTER_RESULT,
-];
+export const responseWith = (id: Buffer, result: Buffer): Buffer => {
+  const [before, after] = aroundResult(id);
+  return Buffer.concat([Buffer.from(before, 'latin1'), result, Buffer.from(after)]);
+};
 
 /** The whole JSON-RPC message; a page is copied into one. */
 export const bodyOf = (reply: WholeReply | PageReply): Buffer | undefined =>
   reply.kind === 'page' ? responseWith(reply.id, reply.page) : reply.body;
 
 /** Length of the body; undefined where there is none. */
-export const bodyLength = (reply: WholeReply | PageReply): number | undefined =>
-  reply.kind === 'page' ? responseLength(reply) : reply.body?.length;
-
-const responseLength = ({ id, page }: PageReply): number =>
-  BEFORE_ID.length + id.length + BEFORE_RESULT.length + page.length + AFTER_RESULT.length;
+export const bodyLength = (reply: WholeReply | PageReply): number | undefined => {
+  if (reply.kind === 'whole') return reply.body?.length;
+  const [before, after] = aroundResult(reply.id);
+  return before.length + reply.page.length + after.length;
+};
 
 /** An event stream that stays open until either side ends it. */
 export interface StreamReply {

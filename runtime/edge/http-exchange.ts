@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  aroundPage,
+  aroundResult,
   bodyOf,
   type Caller,
   type EventSink,
@@ -258,9 +258,8 @@ export class HttpExchange implements Inbound {
   }
 
   /** A large page is written as it is: to copy it would take longer than all else of its answer. */
-  #writePage(reply: PageReply): void {
-    const { id, page } = reply;
-    const [before, after] = aroundPage(reply);
+  #writePage({ id, page }: PageReply): void {
+    const [before, after] = aroundResult(id);
     const length = before.length + page.length + after.length;
     if (length <= ONE_PIECE_BYTES) return this.#write({ kind: 'whole', status: 200, body: responseWith(id, page) });
     const response = this.#response;

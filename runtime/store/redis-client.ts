@@ -88,8 +88,8 @@ const abortion = (signal: AbortSignal): Promise<never> =>
 
 /**
  * After this time without an answer the connection to a node is closed, and the other nodes are asked which one has
- * taken over. The library judges before it has read its sockets: so this is longer than a command may take, after which
- * a process that stood still for as long has read them.
+ * taken over. The library judges before it has read its sockets, so a process that stood still for longer loses the
+ * connection: this is twice what a command may take.
  */
 const NODE_SILENCE_MS = 4_000;
 

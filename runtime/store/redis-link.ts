@@ -25,6 +25,8 @@ export interface LinkDeps {
 const BACKOFF = { baseMs: 50, maxMs: 1_000 };
 /** A connection that ends sooner counts as an attempt that failed. */
 const LASTING_MS = 5_000;
+/** Between two looks at answers that come in pieces: the server sends the next when one is read. */
+const REST_MS = 50;
 
 /** A connection that is reopened for ever whenever it is lost. Commands meanwhile are refused at once. */
 export class RedisLink {
@@ -154,37 +156,42 @@ export class RedisLink {
   #withinDeadline<T>(client: RedisClient, work: Promise<T>): Promise<T> {
     const { commandMs, writeMs = commandMs } = this.#times;
     return new Promise((resolve, reject) => {
+      let isOver = false;
       const failIf = (isLate: () => boolean) => (): void =>
-        this.#afterReading(client, () => isLate() && reject(new DeadlineError()));
+        this.#afterReading(
+          client,
+          () => isOver,
+          () => isLate() && reject(new DeadlineError()),
+        );
       const after = (ms: number, isLate: () => boolean): Timer => this.#deps.clock.after(ms, failIf(isLate));
       const timers = [
         after(commandMs, () => writeMs <= commandMs || !isUnsent(client)),
         ...(writeMs === commandMs ? [] : [after(writeMs, () => writeMs > commandMs || isUnsent(client))]),
       ];
-      work.then(resolve, reject).finally(() => timers.forEach((timer) => timer.cancel()));
+      work.then(resolve, reject).finally(() => {
+        isOver = true;
+        timers.forEach((timer) => timer.cancel());
+      });
     });
   }
 
   /**
    * Judges after the sockets were read: a process that was short of processor time finds timers due before it finds the
    * answers that came meanwhile. As long as some come, the server has more to send than the sockets hold; but no longer
-   * than another `commandMs`, since of a cluster another node may be heard all the time.
+   * than another `commandMs`, since of a cluster another node may be heard all the time. What is over is not judged.
    */
-  #afterReading(client: RedisClient, judge: () => void): void {
+  #afterReading(client: RedisClient, isOver: () => boolean, judge: () => void): void {
     const look = (restsLeft: number): void => {
       const before = bytesReceived(client);
-      const judgeOrRest = (): void => {
+      setImmediate(() => {
+        if (isOver()) return;
         if (bytesReceived(client) === before || restsLeft <= 0) judge();
         else this.#deps.clock.after(REST_MS, () => look(restsLeft - 1));
-      };
-      setImmediate(judgeOrRest);
+      });
     };
     look(Math.ceil(this.#times.commandMs / REST_MS));
   }
 }
-
-/** Between two looks at what is under way in pieces: the server sends the next when one is read. */
-const REST_MS = 50;
 
 class DeadlineError extends Error {}
 

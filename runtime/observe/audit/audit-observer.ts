@@ -122,10 +122,9 @@ const answered = (
   { settings }: InForce,
 ): Judged & Pick<AuditEvent, 'errorCode' | 'status' | 'responseBytes'> => {
   const { outcome, rpcCode } = judge(reply, settings.detectApplicationErrors);
-  if (reply.kind === 'stream') return { outcome, rpcCode, errorCode: undefined, status: 200, responseBytes: undefined };
-  const responseBytes = bodyLength(reply);
-  if (reply.kind === 'page') return { outcome, rpcCode, errorCode: undefined, status: 200, responseBytes };
-  return { outcome, rpcCode, errorCode: reply.refusal?.code, status: reply.status, responseBytes };
+  const whole = reply.kind === 'whole' ? reply : undefined;
+  const responseBytes = reply.kind === 'stream' ? undefined : bodyLength(reply);
+  return { outcome, rpcCode, errorCode: whole?.refusal?.code, status: whole?.status ?? 200, responseBytes };
 };
 
 const requestData = ({ settings, secrecyOf }: InForce, body: Buffer): KeptData | undefined => {

@@ -97,14 +97,15 @@ test('requests as large as the API server takes them, many at once, are judged o
   const isJudged = ({ status, message }: Answered): boolean => status === 422 && /is larger than 256 KiB/.test(message);
   let answers: readonly Answered[] = [];
   const send = (): Promise<Answered> => trial.send('POST', large, 'dryRun=All');
-  assertHarmless(await trial.during(async () => (answers = await Promise.all(Array.from({ length: 16 }, send)))));
+  assertHarmless(await trial.during(async () => (answers = await Promise.all(Array.from({ length: 40 }, send)))));
   for (const answer of answers.filter((answered) => !isJudged(answered))) {
     assert.equal(answer.status, 500, answer.message);
     assert.match(answer.message, /failed calling webhook "validate\.vmcp\.dev"/);
   }
   assert.ok(answers.some(isJudged));
-  const afterwards = await send();
-  assert.ok(isJudged(afterwards), afterwards.message);
+  const fewer = await Promise.all(Array.from({ length: 16 }, send));
+  const judged = fewer.filter(isJudged);
+  assert.ok(judged.length >= fewer.length / 2, `${judged.length} were judged`);
 });
 
 /** Sends it so often, so many at a time. */
