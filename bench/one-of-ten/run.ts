@@ -86,7 +86,8 @@ const sharesOf = (
   way: Way,
   isBreaking: boolean,
 ): Omit<Failing, keyof Latency | 'timesWell'> => {
-  const all = answered + failed + refused;
+  // While it hangs, a short window may end before any call does: then none has failed.
+  const all = Math.max(1, answered + failed + refused);
   if (!values.quick && (isBreaking ? refused === 0 : failed < all / 10))
     throw new Error(`while the tenth ${way}, ${failed} of ${all} calls failed, and ${refused} were refused`);
   return { failed: failed / all, refused: refused / all };
