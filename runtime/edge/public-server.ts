@@ -26,6 +26,8 @@ export const publicServer = (
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: NO_BODY_BYTES,
+    // Done by the server itself.
+    clientErrorHandler: () => {},
     // A path that is not valid percent-encoding.
     frameworkErrors: (_error, request, reply) => answerUnknownPath(request, reply, deps),
     serverFactory: (handler) => {

@@ -55,7 +55,7 @@ const untilSeen = async (): Promise<void> => {
 test('ConfigMaps of others take no memory for what they hold, whether labelled as ours or not, nor after a restart', async () => {
   await untilSeen();
   const without = heldBytes();
-  for (let index = 0; index < COUNT; index++) await kubectl(['create', '-f', '-'], JSON.stringify(foreign(index)));
+  for (let index = 0; index < COUNT; index++) await apply(foreign(index));
   await untilSeen();
   const withThem = heldBytes();
   assert.ok(withThem - without < MOST_BYTES, `${COUNT} ConfigMaps take ${withThem - without} bytes`);
