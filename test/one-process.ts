@@ -2,23 +2,30 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 /**
- * Which test files may share a process. A process of its own costs a file half a second of processor time, most of it
- * for modules that the next file loads again. Files that look at the process, or start threads, have one of their own,
- * and so have those on a control plane, which are long.
+ * Which test files may run in one process. A process of its own costs a file half a second of processor time, most of
+ * it for modules that the next file loads again. Files that start programs or threads, or that look at the process,
+ * have one of their own.
  */
 
-/** What such a file may import, with the test code that it imports, beside ours. */
-const SHARED =
-  /^(node:(assert\/strict|buffer|child_process|crypto|dns|events|fs|fs\/promises|http|https|module|net|os|path|readline|stream|stream\/consumers|test|timers\/promises|tls|url|util)|@ai-sdk\/.+|@modelcontextprotocol\/.+|@smithy\/.+|@tmcp\/.+|ajv\/.+|esbuild|fast-check|jose|mcp-lite|oidc-provider|playwright-core|tmcp|undici|yaml|zod)$/;
+/** Files that compute only share a process; those that use sockets, timers and folders, and wait, are dealt to two. */
+export type SharedProcess = 'computing' | 'on sockets';
+
+/** What a file that computes only may import, with the test code that it imports. */
+const COMPUTING =
+  /^(node:(assert\/strict|buffer|crypto|events|fs|fs\/promises|path|stream|stream\/consumers|test|url|util)|ajv\/.+|fast-check|jose|yaml|zod)$/;
+const ON_SOCKETS =
+  /^(node:(dns|http|https|net|os|timers\/promises|tls)|undici|oidc-provider|@modelcontextprotocol\/.+)$/;
 
 /** What waits, and what starts programs and ends them: it leaves the process as it was. */
-const LEAVES_NO_TRACE = /^test\/(cluster\/|fixtures\/redis\.ts$)/;
+const LEAVES_NO_TRACE: ReadonlySet<string> = new Set([
+  'test/cluster/command.ts',
+  'test/cluster/scratch.ts',
+  'test/cluster/until.ts',
+]);
 
-/** What belongs to the whole process: its state beside the environment, its globals, and times taken in it. */
+/** What belongs to the whole process: its environment and exit code, its globals, and times taken in it. */
 const OF_THE_PROCESS =
-  /\b(process\.(exit|on|once|off|emit|kill|chdir|stdin|stdout|memory|cpu|resource|report)|process\.env(\.\w+|\[[^\]]+\])? (\?\?|\|\||&&)?= |globalThis\b|performance\.)/;
-
-const ON_A_CONTROL_PLANE = /\.apiserver\.test\.ts$/;
+  /\b(process\.(env|exit|on|once|off|emit|kill|chdir|std|memory|cpu|resource|report)|globalThis\b|performance\.)/;
 
 interface Module {
   readonly path: string;
@@ -45,25 +52,27 @@ const moduleOf = (file: string): Module => {
   return found;
 };
 
-/** The file, and all test code that it imports. */
-const reached = (file: string): readonly Module[] => {
+/** The file, and all that it imports and that is ours. */
+const reached = (file: string, isFollowed: (path: string) => boolean): readonly Module[] => {
   const paths = new Set([file]);
   // A set that grows while it is walked is walked to its end.
   for (const path of paths) {
     for (const imported of moduleOf(path).imports)
-      if (isTestCode(imported) && existsSync(imported)) paths.add(imported);
+      if (imported.endsWith('.ts') && isFollowed(imported) && existsSync(imported)) paths.add(imported);
   }
   return [...paths].map(moduleOf);
 };
 
 const isOurs = (path: string): boolean => path.endsWith('.ts');
-const isTestCode = (path: string): boolean => isOurs(path) && path.startsWith('test/');
+const isTestCode = (path: string): boolean => path.startsWith('test/');
 
-/** `file`: its path from the root of the repository, which is the working folder. */
-export const sharesProcess = (file: string): boolean => {
-  if (ON_A_CONTROL_PLANE.test(file)) return false;
-  const testCode = reached(file).filter(({ path }) => !LEAVES_NO_TRACE.test(path));
-  return testCode.every(
-    ({ text, imports }) => !OF_THE_PROCESS.test(text) && imports.every((name) => isOurs(name) || SHARED.test(name)),
-  );
+/** Of a test file by its path from the root of the repository, which is the working folder. */
+export const sharedProcessOf = (file: string): SharedProcess | undefined => {
+  const all = reached(file, isTestCode);
+  const testCode = all.filter(({ path }) => !LEAVES_NO_TRACE.has(path));
+  if (testCode.some(({ text }) => OF_THE_PROCESS.test(text))) return undefined;
+  if (reached(file, isOurs).some(({ imports }) => imports.includes('node:worker_threads'))) return undefined;
+  const others = testCode.flatMap(({ imports }) => imports).filter((name) => !isOurs(name) && !COMPUTING.test(name));
+  if (others.length === 0 && testCode.length === all.length) return 'computing';
+  return others.every((name) => ON_SOCKETS.test(name)) ? 'on sockets' : undefined;
 };

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { NODES } from './cluster/node/addresses.ts';
-import { sharesProcess } from './one-process.ts';
+import { sharedProcessOf } from './one-process.ts';
 
 /**
  * What `npm test` runs: types, lint, format and every test file, or, with `--fast`, those files that need neither a
- * control plane nor other people's programs. Files that may share a process come first, dealt out to some processes that
- * run beside each other, since most wait more than they compute. Those of the one-node cluster
+ * control plane nor other people's programs. Files that may share a process come first: those on sockets in two
+ * processes beside the one that computes, since they wait more than they compute. Those of the one-node cluster
  * have a line of their own beside all others, the check included: a machine has few such clusters, and most of their
  * time is waiting for pods; in one line with the others, those whose turn it is not would hold the places.
  */
@@ -27,8 +27,8 @@ const placesFor = (count: number): readonly string[] => [
   `--test-timeout=${TEST_TIMEOUT_MS}`,
 ];
 
-/** Among which the files that share one are dealt out. */
-const SHARED_PROCESSES = 3;
+/** Processes among which the files on sockets are dealt out. */
+const SOCKET_PROCESSES = 2;
 
 /** Most files wait more than they compute: more of them run at once than there are processors. */
 const PLACES = 3;
@@ -66,15 +66,19 @@ const check = async (): Promise<boolean> => {
 const runAll = async (isFast: boolean): Promise<boolean> => {
   const onANode = isFast ? [] : globSync(ON_A_NODE);
   const others = globSync(ALL, { exclude: isFast ? NOT_FAST : [ON_A_NODE] }).toSorted();
-  const { shared = [], alone = [] } = Object.groupBy(others, (file) => (sharesProcess(file) ? 'shared' : 'alone'));
+  const {
+    computing = [],
+    'on sockets': onSockets = [],
+    alone = [],
+  } = Object.groupBy(others, (file) => sharedProcessOf(file) ?? 'alone');
   const node = startLine(onANode, placesFor(NODES), false);
   if (!isFast && !(await check())) return false;
-  const lines = Array.from({ length: SHARED_PROCESSES }, (_, line) => {
-    const files = shared.filter((_file, index) => index % SHARED_PROCESSES === line);
-    return startLine(files, ONE_PROCESS, line === 0);
-  });
-  const areGreen: boolean[] = [];
-  for (const { isGreen, output } of lines) {
+  const dealt = Array.from({ length: SOCKET_PROCESSES }, (_, line) =>
+    onSockets.filter((_file, index) => index % SOCKET_PROCESSES === line),
+  );
+  const waiting = dealt.map((files) => startLine(files, ONE_PROCESS, false));
+  const areGreen = [await startLine(computing, ONE_PROCESS).isGreen];
+  for (const { isGreen, output } of waiting) {
     areGreen.push(await isGreen);
     process.stdout.write(await output);
   }

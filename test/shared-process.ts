@@ -19,10 +19,15 @@ let current: string | undefined;
 const suspects: string[] = [];
 
 /** Between two files: whether there is more than before the one that has ended. */
+const told = (resources: readonly string[]): string =>
+  Object.entries(Object.groupBy(resources, (name) => name))
+    .map(([name, all = []]) => `${all.length} × ${name}`)
+    .join(', ');
+
 const look = (next?: string): void => {
   const now = active();
   atFirst ??= now;
-  if (current !== undefined && now.length > soFar) suspects.push(`${current} (${now.join(', ')})`);
+  if (current !== undefined && now.length > soFar) suspects.push(`${current} (${told(now)})`);
   soFar = now.length;
   current = next;
 };
@@ -51,5 +56,5 @@ after(async () => {
   if (!isOpen()) return;
   // Of the root's own hooks the test runner tells the failure, and does not count it.
   process.exitCode = 1;
-  throw new Error(`left open is ${active().join(', ')}; there was more after ${suspects.join('; ')}`);
+  throw new Error(`left open is ${told(active())}; there was more after ${suspects.join('; ')}`);
 });

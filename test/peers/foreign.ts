@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { rootCertificates } from 'node:tls';
 import { ensureMade, type Toolchain } from './toolchains.ts';
 
 /**
@@ -107,25 +105,13 @@ export const missing = async (name: StackName): Promise<string | undefined> => {
 
 type Role = 'client' | 'server' | 'signIn' | 'byHand';
 
-/**
- * A file with one root certificate in place of all of the system's: Python clients read them anew for each connection,
- * plain HTTP included, which takes half of their time.
- */
-const oneRoot = async (folder: string): Promise<string> => {
-  const file = join(folder, 'one-root.pem');
-  // Another process may be reading it.
-  await writeFile(`${file}.${process.pid}`, rootCertificates[0] ?? '');
-  await rename(`${file}.${process.pid}`, file);
-  return file;
-};
-
 const converse = async (name: StackName, role: Role): Promise<Conversation> => {
   const stack: Stack = stacks[name];
   const made = await ensureMade(stack.toolchain, () => undefined);
   if (!made.ok) throw new Error(made.why);
   const [program, ...args] = stack[role] ?? [];
   if (program === undefined) throw new Error(`no ${role} of ${name}`);
-  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', SSL_CERT_FILE: await oneRoot(made.folder) };
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
   const stderr = role === 'signIn' || role === 'byHand' ? 'inherit' : 'ignore';
   const child = spawn(join(made.folder, program), args, { stdio: ['pipe', 'pipe', stderr], env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

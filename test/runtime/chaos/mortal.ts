@@ -14,9 +14,7 @@ export interface Mortal {
 
 /** `hang`: calls are never answered. */
 export const startMortal = async (port: number, calls: 'answer' | 'hang'): Promise<Mortal> => {
-  const program = join(import.meta.dirname, 'mortal-backend.ts');
-  // Not the arguments of this process, which may run tests.
-  const child: ChildProcess = fork(program, [String(port), calls], { execArgv: [] });
+  const child: ChildProcess = fork(join(import.meta.dirname, 'mortal-backend.ts'), [String(port), calls]);
   await once(child, 'message');
   let executions = 0;
   child.on('message', () => (executions += 1));

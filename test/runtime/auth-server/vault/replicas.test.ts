@@ -105,7 +105,6 @@ describe('replicas on one store', { skip: noRedis }, () => {
   /** Another process that refreshes the token of this user, and does nothing else. */
   const otherProcess = (user: string, url: string): ChildProcess => {
     const child = fork(new URL('refreshing-process.ts', import.meta.url), {
-      execArgv: [],
       env: { ...process.env, REDIS: redis.address, TOKEN_URL: url, ACCOUNT: user, NOW: String(clock.now()) },
     });
     children.push(child);
