@@ -56,7 +56,7 @@ test('what once hurt an operator, made by hand', async () => {
  * ones.
  */
 const inflatedObjects = (): readonly KubeObject[] => {
-  const all = ordinary.flatMap(({ object }) => inflated(object, { texts: false, entryBytes: 256 }));
+  const all = ordinary.flatMap(({ object }) => inflated(object, { texts: false, entryBytes: 64 }));
   const shortest = ordinary
     .filter(({ kind }) => kind === 'VirtualMCPCompositeToolDefinition')
     .flatMap(({ object }) => inflated(object, { texts: false }))
