@@ -154,10 +154,10 @@ const effectful: readonly RegExp[] = [
 const effects: readonly (readonly [string, RegExp])[] = [
   ['process.env', /\bprocess\.env\b/],
   ['the clock', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b/],
-  // Those of a request and a response are left out: only their socket knows whether a byte comes or goes.
+  // Those of a request, a response and a socket are left out: only the socket knows whether a byte comes or goes.
   [
     'a timer',
-    /(?<!\b(?:request|response)\.)\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/,
+    /(?<!\b(?:request|response|socket)\.)\bset(?:Timeout|Interval)\(|\bAbortSignal\.timeout\(|from '(?:node:)?timers(?:\/promises)?'/,
   ],
   ['randomness', /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(|\bgetRandomValues\(/],
   ['the file system', /['"](?:node:)?fs(?:\/promises)?['"]/],

@@ -18,12 +18,12 @@ let soFar = 0;
 let current: string | undefined;
 const suspects: string[] = [];
 
-/** Between two files: whether there is more than before the one that has ended. */
 const told = (resources: readonly string[]): string =>
   Object.entries(Object.groupBy(resources, (name) => name))
     .map(([name, all = []]) => `${all.length} × ${name}`)
     .join(', ');
 
+/** Between two files: whether there is more than before the one that has ended. */
 const look = (next?: string): void => {
   const now = active();
   atFirst ??= now;

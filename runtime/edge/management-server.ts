@@ -6,6 +6,7 @@ import { LIMITS } from '../limits.ts';
 import { hostCheck } from './hosts.ts';
 import { operatorTokenCheck, type OperatorTokenSettings } from './operator-token.ts';
 import type { StatusReport } from '../status/index.ts';
+import { refuseUnreadable } from './unreadable-request.ts';
 
 export interface ManagementDeps {
   readonly isReady: () => boolean;
@@ -28,6 +29,7 @@ export const managementServer = (deps: ManagementDeps): FastifyInstance => {
     forceCloseConnections: true,
     requestTimeout: REQUEST_MS,
     bodyLimit: BODY_BYTES,
+    clientErrorHandler: refuseUnreadable,
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: CHECK_MS },
   });
   keepNewestConnections(app.server, LIMITS.managementConnections);

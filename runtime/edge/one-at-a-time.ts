@@ -1,21 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { NEXT_REQUEST } from './body.ts';
-import { refuseUnreadable } from './unreadable-request.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * A server whose connections carry one request at a time, which RFC 9112 §9.3.2 leaves to it: one on which a request
  * comes while another has no answer is cut, since requests that wait there would cost their sender nothing. Makes the
- * refusals (400, 417) that Node would make, after this check, and those of what is no request.
+ * refusals (400, 417) that Node would make, after this check.
  */
 export const oneAtATimeServer = (options: ServerOptions, listener: Listener): Server => {
-  const last = new WeakMap<Duplex, ServerResponse>();
   const server = createServer(
     { ...options, requireHostHeader: false },
     alone((request, response) => {
-      last.set(request.socket, response);
       if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(response, 400);
       else listener(request, response);
     }),
@@ -24,7 +20,6 @@ export const oneAtATimeServer = (options: ServerOptions, listener: Listener): Se
     'checkExpectation',
     alone((_request, response) => refuse(response, 417)),
   );
-  server.on('clientError', (error, socket) => refuseUnreadable(error, socket, last.get(socket)));
   return server;
 };
 

@@ -7,6 +7,7 @@ import { guardedRoutes, type PublicRoutes } from './guarded-routes.ts';
 import { oneAtATimeServer } from './one-at-a-time.ts';
 import { errorResponse } from './error-response.ts';
 import { routeRequestIn } from './route-request.ts';
+import { refuseUnreadable } from './unreadable-request.ts';
 
 export interface PublicParts {
   readonly endpoint: Endpoint;
@@ -26,8 +27,7 @@ export const publicServer = (
   const app = fastify({
     forceCloseConnections: true,
     bodyLimit: NO_BODY_BYTES,
-    // Done by the server itself.
-    clientErrorHandler: () => {},
+    clientErrorHandler: refuseUnreadable,
     // A path that is not valid percent-encoding.
     frameworkErrors: (_error, request, reply) => answerUnknownPath(request, reply, deps),
     serverFactory: (handler) => {

@@ -1,37 +1,74 @@
 import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 
-/** What node:http emits as `clientError`; `reason` has the words of its parser. */
+/** What node:http emits as `clientError`; `reason` has the words of its parser, `rawPacket` the bytes that it read. */
 interface ClientError extends Error {
   readonly code?: string;
   readonly reason?: string;
+  readonly rawPacket?: unknown;
 }
 
+/** The response that is under way, which node:http itself looks at where nobody listens for `clientError`. */
+interface HttpSocket extends Socket {
+  readonly _httpMessage?: ServerResponse | null;
+}
+
+/** Sockets that have got a refusal, and the bytes that had come by then. */
+const refused = new WeakMap<Socket, number>();
+
+/** docs/limits.md "Clients": what is still read, and thrown away, of a request that is refused. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 64 * 1024 * 1024;
+
 /**
- * Answers what is no HTTP request, or did not arrive in time, and ends the connection: what follows on it cannot be
- * read either (RFC 9112 §9.6). `last` is the last response on the connection; into one that has begun nothing is
- * written.
+ * Answers what is no HTTP request, or did not arrive in time, and ends the connection, on which nothing can be read any
+ * more. A request that has come whole is owed its own answer, which the client would take this one for: its connection
+ * is cut, as with another request behind it.
  */
-export const refuseUnreadable = (error: ClientError, socket: Duplex, last: ServerResponse | undefined): void => {
-  const isAnswering = last !== undefined && last.headersSent && !last.writableFinished;
-  if (error.code !== 'ECONNRESET' && socket.writable && !isAnswering) socket.write(refusalOf(error));
-  socket.destroy(error);
+export const refuseUnreadable = (error: ClientError, socket: HttpSocket): void => {
+  const before = refused.get(socket);
+  // The parser tells it of all that follows, too.
+  if (before !== undefined && socket.bytesRead - before < LINGER_BYTES && !isLate(error)) return;
+  const underWay = socket._httpMessage ?? undefined;
+  const isOwed = underWay !== undefined && (underWay.headersSent || underWay.req.complete);
+  if (before !== undefined || isOwed || !socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  refused.set(socket, socket.bytesRead);
+  // What is late may still become a request, which nobody must serve then.
+  if (underWay !== undefined || isLate(error)) {
+    socket.write(refusalOf(error));
+    socket.destroy();
+    return;
+  }
+  // A client that sends everything before it reads would lose the answer by a reset (RFC 9112 §9.6).
+  socket.end(refusalOf(error));
+  socket.setTimeout(LINGER_MS, () => socket.destroy());
 };
 
-const refusalOf = ({ code, reason }: ClientError): string => {
+const isLate = ({ code }: ClientError): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT';
+
+const TLS_HANDSHAKE = 0x16;
+
+const refusalOf = ({ code, reason, rawPacket }: ClientError): string => {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refusal(408, 'request_timeout', 'the request did not arrive in time; send it again, in one piece');
+      return refusal(408, 'request_timeout', 'the request did not arrive in time');
     case 'HPE_HEADER_OVERFLOW':
       return refusal(431, 'head_too_large', `the head of the request is larger than ${maxHeaderSize} bytes`);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return refusal(413, 'body_too_large', 'the chunk extensions of the request are too large; send none');
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return refusal(400, 'not_http', 'HTTP/2 is not spoken here; use HTTP/1.1');
     default:
+      if (Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE)
+        return refusal(400, 'not_http', 'TLS is not spoken on this port');
       return refusal(400, 'not_http', `this is no HTTP/1.1 request${reason === undefined ? '' : `: ${reason}`}`);
   }
 };
 
-/** Plain JSON, as are all answers that are none to a JSON-RPC request. */
+/** Plain JSON: whatever it was, nothing of it was read as JSON-RPC. */
 const refusal = (status: number, error: string, description: string): string => {
   const body = JSON.stringify({ error, error_description: description });
   return [

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { startBackend } from '../../fixtures/backend.ts';
-import { connectByHand, GET_SSE, postBytes } from '../../fixtures/by-hand.ts';
+import { refuseUnreadable } from '../../../runtime/edge/unreadable-request.ts';
+import { count, hang, startBackend } from '../../fixtures/backend.ts';
+import { connectByHand, GET_SSE, modernBytes, postBytes } from '../../fixtures/by-hand.ts';
 import { INITIALIZE } from '../../fixtures/raw-client.ts';
 import { configFile, startRuntime } from '../../fixtures/runtime.ts';
 
@@ -15,8 +19,8 @@ after(async () => {
 const POST = 'POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
 
 /** What comes for these bytes until the connection is closed. */
-const answerTo = async (t: Parameters<typeof connectByHand>[0], bytes: string) => {
-  const { socket, closed, text } = connectByHand(t, running.url);
+const answerTo = async (t: Parameters<typeof connectByHand>[0], bytes: string, url = running.url) => {
+  const { socket, closed, text } = connectByHand(t, url);
   socket.write(bytes, 'latin1');
   await closed;
   const [head = '', body = ''] = text().split('\r\n\r\n');
@@ -25,7 +29,9 @@ const answerTo = async (t: Parameters<typeof connectByHand>[0], bytes: string) =
 
 describe('what is no request is told so, and ends its connection', () => {
   const rows: readonly (readonly [what: string, bytes: string, status: string, error: string, words: RegExp])[] = [
-    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '400 Bad Request', 'not_http', /no HTTP\/1\.1 request: \w/],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '400 Bad Request', 'not_http', /^TLS is not spoken/],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '400 Bad Request', 'not_http', /^HTTP\/2 is not spoken/],
+    ['a word', 'nothing\r\n\r\n', '400 Bad Request', 'not_http', /^this is no HTTP\/1\.1 request: \w/],
     ['a line without a colon', `${POST}nothing\r\n\r\n`, '400 Bad Request', 'not_http', /: Invalid header/],
     ['two lengths', `${POST}content-length: 1\r\ncontent-length: 2\r\n\r\nxx`, '400 Bad Request', 'not_http', /ength/],
     [
@@ -61,6 +67,46 @@ describe('what is no request is told so, and ends its connection', () => {
       assert.equal(told['error'], error);
       assert.match(told['error_description'] ?? '', words);
     });
+});
+
+test('a client that sends everything before it reads sees the answer', async (t) => {
+  const long = `x: ${'x'.repeat(20_000)}\r\n`;
+  for (const head of [`${POST}${long}content-length: 3000000\r\n\r\n`, `${POST}nothing\r\n\r\n`])
+    for (let time = 0; time < 5; time += 1) {
+      const answer = await answerTo(t, head + 'x'.repeat(3_000_000));
+      assert.match(answer.head, /^HTTP\/1\.1 4(00|31) /);
+    }
+});
+
+test('what does not arrive in time is told so, and is not served later', async (t) => {
+  let served = 0;
+  const times = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 };
+  const server = createServer(times, () => (served += 1)).on('clientError', refuseUnreadable);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const { head, body } = await answerTo(t, 'GET / HTTP/1.1\r\nhost: ', `http://127.0.0.1:${port}`);
+  assert.match(head, /^HTTP\/1\.1 408 Request Timeout\r\n/);
+  assert.match(body, /"request_timeout"/);
+  assert.equal(served, 0);
+});
+
+test('the management port says the same', async (t) => {
+  const { head, body } = await answerTo(t, 'nothing\r\n\r\n', running.managementUrl);
+  assert.match(head, /^HTTP\/1\.1 400 [^]*^connection: close$/m);
+  assert.match(body, /"not_http"/);
+});
+
+test('what follows a call that is under way is not told in place of its answer', async (t) => {
+  backend.set({ on: ({ recorded }) => (recorded.method === 'tools/call' ? hang : undefined) });
+  t.after(() => backend.set({}));
+  const { socket, closed, text } = connectByHand(t, running.url);
+  socket.write(modernBytes('tools/call', { name: 'a_echo', arguments: {} }));
+  while (count(backend, 'tools/call') === 0) await new Promise((resolve) => void setImmediate(resolve));
+  socket.write('nothing\r\n\r\n');
+  await closed;
+  assert.equal(text(), '');
 });
 
 test('nothing is written into a stream that has begun', async (t) => {
