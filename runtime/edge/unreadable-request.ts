@@ -1,4 +1,4 @@
-import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** What node:http emits as `clientError`; `reason` has the words of its parser, `rawPacket` the bytes that it read. */
@@ -8,9 +8,12 @@ interface ClientError extends Error {
   readonly rawPacket?: unknown;
 }
 
-/** The response that is under way, which node:http itself looks at where nobody listens for `clientError`. */
+/** What node:http itself looks at where nobody listens for `clientError`. */
 interface HttpSocket extends Socket {
+  /** The response that is under way. */
   readonly _httpMessage?: ServerResponse | null;
+  /** `incoming`: the request whose body is being read. */
+  readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
 }
 
 /** Sockets that have got a refusal, and the bytes that had come by then. */
@@ -21,16 +24,17 @@ const LINGER_MS = 1_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Answers what is no HTTP request, or did not arrive in time, and ends the connection, on which nothing can be read any
- * more. A request that has come whole is owed its own answer, which the client would take this one for: its connection
- * is cut, as with another request behind it.
+ * Answers what is no HTTP request, or did not arrive in time, and ends the connection. A request that has come whole
+ * must not be answered by this, nor an answer be followed by it that has begun or is given: that connection is cut, as
+ * with another request behind one that is under way.
  */
 export const refuseUnreadable = (error: ClientError, socket: HttpSocket): void => {
   const before = refused.get(socket);
   // The parser tells it of all that follows, too.
   if (before !== undefined && socket.bytesRead - before < LINGER_BYTES && !isLate(error)) return;
   const underWay = socket._httpMessage ?? undefined;
-  const isOwed = underWay !== undefined && (underWay.headersSent || underWay.req.complete);
+  const isAnswered = underWay?.headersSent ?? socket.parser?.incoming?.complete === false;
+  const isOwed = isAnswered || underWay?.req.complete === true;
   if (before !== undefined || isOwed || !socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -56,13 +60,13 @@ const refusalOf = ({ code, reason, rawPacket }: ClientError): string => {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return refusal(408, 'request_timeout', 'the request did not arrive in time');
     case 'HPE_HEADER_OVERFLOW':
-      return refusal(431, 'head_too_large', `the head of the request is larger than ${maxHeaderSize} bytes`);
+      return refusal(431, 'head_too_large', `the headers of the request are larger than ${maxHeaderSize} bytes`);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return refusal(413, 'body_too_large', 'the chunk extensions of the request are too large; send none');
     case 'HPE_PAUSED_H2_UPGRADE':
       return refusal(400, 'not_http', 'HTTP/2 is not spoken here; use HTTP/1.1');
     default:
-      if (Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE)
+      if (code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE)
         return refusal(400, 'not_http', 'TLS is not spoken on this port');
       return refusal(400, 'not_http', `this is no HTTP/1.1 request${reason === undefined ? '' : `: ${reason}`}`);
   }

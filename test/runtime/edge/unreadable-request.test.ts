@@ -47,7 +47,7 @@ describe('what is no request is told so, and ends its connection', () => {
       `${POST}x: ${'x'.repeat(17_000)}\r\n\r\n`,
       '431 Request Header Fields Too Large',
       'head_too_large',
-      /larger than 16384 bytes/,
+      /headers of the request are larger than 16384 bytes/,
     ],
     [
       'too much beside the chunks',
@@ -109,10 +109,19 @@ test('what follows a call that is under way is not told in place of its answer',
   assert.equal(text(), '');
 });
 
+test('a request that was answered before its body came whole is not answered again', async (t) => {
+  const { socket, closed, text } = connectByHand(t, running.url);
+  socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n');
+  while (!text().includes('"ok"')) await once(socket, 'data');
+  socket.write('zz\r\n');
+  await closed;
+  assert.deepEqual(text().match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200']);
+});
+
 test('nothing is written into a stream that has begun', async (t) => {
   const { socket, closed, text } = connectByHand(t, running.url);
   socket.write(GET_SSE);
-  while (!text().includes('event: endpoint')) await new Promise((resolve) => void socket.once('data', resolve));
+  while (!text().includes('event: endpoint')) await once(socket, 'data');
   socket.write('nothing\r\n\r\n');
   await closed;
   assert.equal(text().split('HTTP/1.1').length, 2, text());
@@ -121,7 +130,7 @@ test('nothing is written into a stream that has begun', async (t) => {
 test('after an answer the connection is read on, and told the same', async (t) => {
   const { socket, closed, text } = connectByHand(t, running.url);
   socket.write(postBytes(JSON.stringify(INITIALIZE)));
-  while (!text().includes('serverInfo')) await new Promise((resolve) => void socket.once('data', resolve));
+  while (!text().includes('serverInfo')) await once(socket, 'data');
   socket.write('nothing\r\n\r\n');
   await closed;
   assert.deepEqual(text().match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 400']);
