@@ -84,9 +84,9 @@ class BodyReader {
 }
 
 /** Bytes discarded of a refused request before its connection is closed. */
-const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
+export const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 /** A client that sends no byte for this long is taken to be done. */
-const DISCARD_IDLE_MS = 1_000;
+export const DISCARD_IDLE_MS = 1_000;
 
 /**
  * Discards the rest of a request, then calls `done`. A client that is still sending would not see an answer whose

@@ -1,5 +1,6 @@
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { DISCARD_IDLE_MS, MAX_DISCARDED_BYTES } from './body.ts';
 
 /** What node:http emits as `clientError`; `reason` has the words of its parser, `rawPacket` the bytes that it read. */
 interface ClientError extends Error {
@@ -19,10 +20,6 @@ interface HttpSocket extends Socket {
 /** Sockets that have got a refusal, and the bytes that had come by then. */
 const refused = new WeakMap<Socket, number>();
 
-/** docs/limits.md "Clients": what is still read, and thrown away, of a request that is refused. */
-const LINGER_MS = 1_000;
-const LINGER_BYTES = 64 * 1024 * 1024;
-
 /**
  * Answers what is no HTTP request, or did not arrive in time, and ends the connection. A request that has come whole
  * must not be answered by this, nor an answer be followed by it that has begun or is given: that connection is cut, as
@@ -31,7 +28,7 @@ const LINGER_BYTES = 64 * 1024 * 1024;
 export const refuseUnreadable = (error: ClientError, socket: HttpSocket): void => {
   const before = refused.get(socket);
   // The parser tells it of all that follows, too.
-  if (before !== undefined && socket.bytesRead - before < LINGER_BYTES && !isLate(error)) return;
+  if (before !== undefined && socket.bytesRead - before < MAX_DISCARDED_BYTES && !isLate(error)) return;
   const underWay = socket._httpMessage ?? undefined;
   const isAnswered = underWay?.headersSent ?? socket.parser?.incoming?.complete === false;
   const isOwed = isAnswered || underWay?.req.complete === true;
@@ -48,7 +45,7 @@ export const refuseUnreadable = (error: ClientError, socket: HttpSocket): void =
   }
   // A client that sends everything before it reads would lose the answer by a reset (RFC 9112 §9.6).
   socket.end(refusalOf(error));
-  socket.setTimeout(LINGER_MS, () => socket.destroy());
+  socket.setTimeout(DISCARD_IDLE_MS, () => socket.destroy());
 };
 
 const isLate = ({ code }: ClientError): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT';
