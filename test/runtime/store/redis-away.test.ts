@@ -47,10 +47,10 @@ describe('a Redis that goes away', { skip: noRedis }, () => {
     const { store, transitions } = onRedis([kept(await startRedis()).address]);
     kept(store);
     await store.firstAnswer;
-    await store.set('key', Buffer.alloc(500_000, 'x'), 60_000);
-    const answers = Array.from({ length: 4 }, () => store.get('key'));
+    await store.set('key', Buffer.alloc(1_000_000, 'x'), 60_000);
+    const answers = Array.from({ length: 20 }, () => store.get('key'));
     await standStill(700);
-    for (const answer of answers) assert.equal((await answer)?.length, 500_000);
+    for (const answer of answers) assert.equal((await answer)?.length, 1_000_000);
     assert.equal(transitions.length, 1);
   });
 
